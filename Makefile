@@ -5,11 +5,6 @@ VENV ?= .venv
 PYTHON ?= python3
 # Two tests a core: most of them wait for a process or a disk half of the time.
 JOBS ?= $(shell expr 2 \* $$(nproc))
-# Of the long tests (tests/long_tests.tsv) the part that `make test` runs: another one after each commit.
-PARTS := 8
-PART ?= $(shell expr $$(git rev-list --count HEAD 2> /dev/null || echo 0) % $(PARTS) + 1)/$(PARTS)
-# Of all tests; a part of the long ones runs less of the product.
-MINIMUM_COVERAGE ?= $(if $(filter 1/1,$(PART)),90,88)
 ALL_TESTS := -n $(JOBS) --dist worksteal
 
 # Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
@@ -30,9 +25,10 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
+DEMO_VENV := build/demo-venv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types types-here types-macos floors house reference test long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
+.PHONY: help setup sandbox check lint types types-here types-macos floors house reference messages words recordings test all nightly long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +53,7 @@ sandbox: # bubblewrap encloses the commands of tasks; without it they run unencl
 check: $(READY) ## Lint, types and import floors, at once
 	@$(MAKE) --no-print-directory -j 4 lint types-here types-macos floors
 
-reference: $(READY) ## docs/reference.md from the code
+reference: $(READY) ## docs/reference/ from the code
 	$(BIN)/python tests/reference.py
 
 lint: $(READY) ## ruff: rules and format
@@ -79,22 +75,29 @@ house: $(READY) ## Lines, statements, files and private words, each with its bou
 	$(BIN)/python tests/house.py
 
 # By worksteal a worker keeps the tests of a file, and what they share is made once.
-test: check sandbox ## check, all short tests and a part of the long ones, with coverage of runner/ >= 88 %; PART=1/1 for all, and 90 %
-	@echo "long tests: part $(PART) of tests/long_tests.tsv; make test PART=1/1 runs all"
-	TESTS_PART=$(PART) tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) --cov=runner --cov-report=term:skip-covered \
-	  --cov-fail-under=$(MINIMUM_COVERAGE)
+test: check sandbox ## check, and every test but the nightly ones
+	@$(BIN)/python tests/long_tests.py --estimate
+	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) -m "not nightly"
 
-long-tests: $(READY) sandbox ## Run all tests, measured, and write tests/long_tests.tsv anew: those above half a second of a processor
+all: check sandbox ## check, and every test
+	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
+
+nightly: $(READY) sandbox ## Every test with coverage of runner/ >= 90 %, then mutants
+	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) --cov=runner --cov-report=term:skip-covered --cov-fail-under=90
+	$(MAKE) --no-print-directory mutants
+
+long-tests: $(READY) sandbox ## Run all tests, measured, and write tests/long_tests.tsv: those above half a second of a processor
 	rm -rf build/test_seconds && mkdir -p build/test_seconds
 	TESTS_MEASURED="$(abspath build/test_seconds)" tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
 	$(BIN)/python tests/long_tests.py build/test_seconds
 
 release: $(READY) ## Wheel and source archive into dist/, built twice, tried without a network; bill of materials, provenance
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[release]'
-	$(BIN)/python tests/release.py
+	TAG=$(TAG) $(BIN)/python tests/release.py
 
 site: $(READY) ## The documents as a site, build/site/index.html; a link that leads nowhere is a mistake
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[docs]'
+	$(BIN)/python tests/reference.py
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html -d build/site.trees -c docs/site . build/site
 	cp build/site/README.html build/site/index.html
 
@@ -102,6 +105,15 @@ vscode: $(READY) ## The extension for VS Code: types, tests against the real ser
 	npm ci --prefix editors/vscode --ignore-scripts --no-fund --no-audit
 	RUNNER="$(abspath $(BIN))/runner" npm test --prefix editors/vscode
 	npm run package --prefix editors/vscode
+
+recordings: $(READY) ## Terminal sessions as pictures: docs/pictures/demo.svg and review.svg
+	$(BIN)/python docs/site/record.py
+
+messages: $(READY) ## Every message of the product, with its place
+	@$(BIN)/python tests/messages.py
+
+words: $(READY) ## Words and sentence lengths of the documents, each with its bound
+	$(BIN)/python tests/words.py
 
 mutants: $(READY) sandbox ## Small faults in the product, 60 by the commit's id: do the unit tests of a room notice? MUTANTS=60 MUTANTS_IN=runner/run
 	$(BIN)/python tests/mutants.py
@@ -116,17 +128,22 @@ pictures: $(READY) sandbox ## The pictures in docs/pictures, by Chromium
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick
 
-campaign: $(READY) sandbox ## All tests, then the long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs, stories on a cluster, 200 faults
-	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
-	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors tests/team tests/bridge -k campaign
+campaign: $(READY) sandbox ## Campaigns for an hour and planted bugs that they must find: build/campaigns/*.json; CAMPAIGN="--seconds 600 --part 1/2 --seed 7"; then real agent programs, stories on a cluster, 200 faults
+	$(BIN)/python tests/campaigns.py $(CAMPAIGN)
+	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/extensions/cluster tests/extensions/team tests/extensions/bridge -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
 
-nightly: $(READY) sandbox ## All campaigns for NIGHTLY_SECONDS=3600, and planted bugs that they must find: build/nightly/*.json; NIGHTLY="--part 1/2 --seed 7"
-	$(BIN)/python tests/nightly.py $(NIGHTLY)
+demo: $(DEMO_VENV)/.ready sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
+	@echo "demo: building examples/bookings in twelve tasks"
+	PATH="$(abspath $(DEMO_VENV)/bin):$$PATH" examples/demo examples/bookings $(DEMO)
 
-demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
-	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)
+$(DEMO_VENV)/.ready: pyproject.toml requirements.lock
+	@echo "demo: making a virtual environment in $(DEMO_VENV)"
+	@test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
+	@echo "demo: installing the runner, and what proves API contracts"
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[contracts]'
+	@touch $@
 
 demo-clean: ## Forget the demo's copy
 	rm -rf $(DEMO)

@@ -138,7 +138,7 @@ def _find_full_folder() -> str:
 
 
 def _mount_of(path: str) -> str:
-    """Where the file system of a path is mounted; empty where that cannot be told."""
+    """Where the file system of a path is mounted; empty where that is unknown."""
     at = os.path.realpath(path) if path else ""
     try:
         while at and not os.path.lexists(at):

@@ -82,18 +82,18 @@ def _is_plain(kind: Any) -> bool:
     if "__slots__" in vars(kind) or any(_COLLECTED[0] in vars(one) for one in kind.__mro__[1:]):
         return False
     return all(
-        isinstance(said, str)
-        and not any(odd in said for odd in _ODD_FIELDS)
-        and (said.startswith(_OF_THE_CLASS) or "ClassVar" not in said)
-        for said in vars(kind).get("__annotations__", {}).values()
+        isinstance(annotation, str)
+        and not any(odd in annotation for odd in _ODD_FIELDS)
+        and (annotation.startswith(_OF_THE_CLASS) or "ClassVar" not in annotation)
+        for annotation in vars(kind).get("__annotations__", {}).values()
     )
 
 
 def _collect_later(kind: Any, *, slots: bool) -> Any:
     """The class with its slots and defaults; its fields are collected when one looks at them."""
-    said = vars(kind).get("__annotations__", {})
-    names = [name for name, one in said.items() if not one.startswith(_OF_THE_CLASS)]
-    usual = {name: vars(kind)[name] for name in said if name in vars(kind)}
+    annotations = vars(kind).get("__annotations__", {})
+    names = [name for name, one in annotations.items() if not one.startswith(_OF_THE_CLASS)]
+    usual = {name: vars(kind)[name] for name in annotations if name in vars(kind)}
     if slots:
         made = _slotted(kind, names)
     else:
@@ -107,7 +107,7 @@ def _collect_later(kind: Any, *, slots: bool) -> Any:
                 setattr(made, name, usual[name].default)
 
     def collect() -> None:
-        body = {"__annotations__": said, "__module__": kind.__module__, "__doc__": ""}
+        body = {"__annotations__": annotations, "__module__": kind.__module__, "__doc__": ""}
         twin = _collect(type(kind.__name__, (), body | usual))
         for name in _COLLECTED:
             setattr(made, name, vars(twin)[name])
@@ -118,7 +118,7 @@ def _collect_later(kind: Any, *, slots: bool) -> Any:
 
 
 class _Uncollected:
-    """What is told of a class once its fields are collected, and has them collected."""
+    """What is known of a class once its fields are collected, and collects them."""
 
     __slots__ = ("_collect", "_kind", "_name")
 
@@ -195,7 +195,7 @@ def _init(kind: Any, *, frozen: bool) -> Any:
 
 
 def _default(one: Field[Any], known: dict[str, Any]) -> tuple[str, str]:
-    """How a field's default and its value are said in the source of `__init__`; empty for none."""
+    """Return a field's default and its value as source of `__init__`; empty for none."""
     name = one.name
     if one.default_factory is not MISSING:
         known[f"make_{name}"] = one.default_factory
@@ -244,8 +244,8 @@ class _Seldom:
 
     def __set__(self, noun: Any, value: object) -> None:
         names, *values = getattr(noun, "__rest__", ()) or ((),)
-        said = dict(zip(names, values, strict=True)) | {self._name: value}
-        noun.__class__.__rest__.__set__(noun, (tuple(said), *said.values()))
+        stored = dict(zip(names, values, strict=True)) | {self._name: value}
+        noun.__class__.__rest__.__set__(noun, (tuple(stored), *stored.values()))
 
 
 def other_than_usual(noun: Any) -> dict[str, object]:
@@ -263,14 +263,14 @@ class _Differing:
         """One tuple for the same names: there are few kinds of tasks in a plan."""
 
     def __call__(self, *values: object) -> tuple[object, ...]:
-        said = [
+        differing = [
             (name, value)
             for name, value, usual in zip(self._names, values, self._usual, strict=True)
             if value is not usual and (type(value) is not type(usual) or value != usual)
         ]
-        names = tuple([name for name, _ in said])
+        names = tuple([name for name, _ in differing])
         known = self._shapes.setdefault(names, names)
-        return (known, *[value for _, value in said]) if said else ()
+        return (known, *[value for _, value in differing]) if differing else ()
 
 
 def _freeze(kind: Any) -> None:

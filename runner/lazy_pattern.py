@@ -3,7 +3,7 @@
 A start loads hundreds of modules that know hundreds of patterns, and looks for few of them:
 compiling all of them was a seventh of a short run's own time. `regex` says the pattern at the top
 of a file as `re.compile` does, and to type checkers it is `re.compile` itself. What is no pattern
-is so told at the first use, so a test compiles every one that the package has.
+fails only at the first use, so a test compiles every one that the package has.
 """
 
 from __future__ import annotations

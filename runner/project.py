@@ -320,7 +320,7 @@ class Project:
             )
         return self._files[path]
 
-    def without_secrets(self, said: str) -> str:
+    def without_secrets(self, text: str) -> str:
         """What a person says, without secrets: neither one that looks like it nor a declared one.
 
         It is committed with the journal, and the next attempt reads it.
@@ -331,7 +331,7 @@ class Project:
             for task in self.plan(self.plan_bytes).tasks:
                 names.update(need.name for need in task.requires if need.kind == "secret")
         values = [self.environ[name] for name in sorted(names & self.environ.keys())]
-        return redact.redact(said, values)
+        return redact.redact(text, values)
 
     @property
     def documents(self) -> frozenset[str]:

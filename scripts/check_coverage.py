@@ -1,4 +1,4 @@
-"""How much of a task's lines its tests run: the same as `runner check-coverage`."""
+"""How much of a task's lines its tests run: the same as `runner pipeline check-coverage`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Commit what is logged, one commit a task: the same as `runner commit-by-task`."""
+"""Commit what is logged, one commit a task: the same as `runner pipeline commit-by-task`."""
 
 import sys
 

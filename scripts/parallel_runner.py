@@ -1,4 +1,4 @@
-"""One command for several tasks at once: the same as `runner parallel`."""
+"""One command for several tasks at once: the same as `runner pipeline parallel`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Static analysis of a file, which never blocks: the same as `runner sast-scan`."""
+"""Static analysis of a file, which never blocks: the same as `runner pipeline sast-scan`."""
 
 import sys
 

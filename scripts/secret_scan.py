@@ -1,4 +1,4 @@
-"""Scan files for secrets: the same as `runner secret-scan`."""
+"""Scan files for secrets: the same as `runner pipeline secret-scan`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Stage, show, apply, edit or reject a write: the same as `runner staged-write`."""
+"""Stage, show, apply, edit or reject a write: the same as `runner pipeline staged-write`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Record and show approved writes: the same as `runner write-log`."""
+"""Record and show approved writes: the same as `runner pipeline write-log`."""
 
 import sys
 

@@ -32,24 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     _keep_hypothesis_from_reading_all()
-    _choose_part_of_long_tests(config, items)
     _measure_a_share_of_many_cases(items)
-
-
-def _choose_part_of_long_tests(config, items):
-    said = os.environ.get(long_tests.PART)
-    if said is None:
-        return
-    try:
-        part, parts = long_tests.read_part(said)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
-    names = [item.nodeid for item in items]
-    chosen = long_tests.choose(names, part, parts, long_tests.read_long())
-    left = [item for item, runs in zip(items, chosen, strict=True) if not runs]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item, runs in zip(items, chosen, strict=True) if runs]
 
 
 def _keep_hypothesis_from_reading_all():

@@ -361,8 +361,10 @@ def count_word(word: str) -> int:
 
 
 def room_of(file: Path) -> str:
-    """Name the room of a file: its first folder below the package, or `.` for a file there."""
+    """Name the room of a file: its folder below the package (`extensions/team`), or `.`."""
     parts = file.relative_to(ROOT / PACKAGE).parts
+    if parts[0] == "extensions" and len(parts) > 2:
+        return f"extensions/{parts[1]}"
     return parts[0] if len(parts) > 1 else "."
 
 

@@ -1,50 +1,54 @@
-"""Which tests are long, and the part of them that is run.
+"""Which tests are long, what each took, and how long all will take.
 
 `tests/long_tests.tsv` has the tests that take more than half a second of a processor with all that
-they start: one in four, and six sevenths of the time. `make test` runs all others and one part in
-eight of these, another part after each commit, so that eight commits one after another have run
-them all; `make test PART=1/1` and `make campaign` run everything, and so does pytest by itself.
-
-`make long-tests` measures all and writes the table anew. What is not in it always runs.
+they start, a row each: the mean of its cases, their number, its name. `make long-tests` writes it.
+Its first row is what all others take together.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import sys
-import zlib
 from collections import defaultdict
 from pathlib import Path
 
 TABLE = Path(__file__).with_suffix(".tsv")
-PART = "TESTS_PART"
-"""Of the environment: the part of the long tests that is run, as `2/4`; without it all."""
 MEASURED = "TESTS_MEASURED"
 """Of the environment: a folder, for what each test took."""
 LONG = 0.5
 """Seconds of a processor."""
+OTHERS = "others"
+"""The row of all tests that are not long."""
+NIGHTLY = re.compile(
+    r"@pytest\.mark\.nightly\(\s*(?:sibling=)?\"(?P<sibling>[^\"]+)\",?\s*\)"
+    r"(?:\n@[^\n]*(?:\n[ )\]}][^\n]*)*)*\ndef (?P<name>\w+)"
+)
 
 
-def read_part(text):
-    """The part and how many there are, of `2/4`; ValueError says what is no part."""
-    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
-    if not found or int(found[1]) > int(found[2]):
-        raise ValueError(f'{PART}="{text}": one of so many, as 2/4')
-    return int(found[1]), int(found[2])
+def read_rows(path=TABLE):
+    """Return what the table says: mean seconds and number of cases by the name of each test."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: (float(mean), int(cases)) for mean, cases, name in rows}
 
 
-def read_long(path=TABLE):
-    """The long tests, without the cases of each."""
-    return {line.partition("\t")[2] for line in path.read_text(encoding="utf-8").splitlines()}
+def estimate(nightly, cores, path=TABLE):
+    """Say how long all tests but the nightly ones will take on so many cores."""
+    rows = read_rows(path)
+    seconds = sum(mean * cases for name, (mean, cases) in rows.items() if name not in nightly)
+    return f"about {seconds / cores / 60:.0f} minutes on {cores} cores that are free"
 
 
-def choose(names, part, parts, known):
-    """Whether each of these tests is run in this part, by its name alone."""
-    return [
-        name.partition("[")[0] not in known or zlib.crc32(name.encode()) % parts == part - 1
-        for name in names
-    ]
+def find_nightly(folder=TABLE.parent):
+    """Return by the name of each test that is marked `nightly` the name of its sibling."""
+    found = {}
+    for file in folder.rglob("test_*.py"):
+        text = file.read_text(encoding="utf-8")
+        for match in NIGHTLY.finditer(text):
+            name = f"{file.relative_to(folder.parent).as_posix()}::{match['name']}"
+            found[name] = match["sibling"]
+    return found
 
 
 def processor_seconds():
@@ -61,14 +65,17 @@ def write_table(folder, path=TABLE):
             seconds, _, name = line.partition("\t")
             taken[name.partition("[")[0]].append(float(seconds))
     means = {name: sum(some) / len(some) for name, some in taken.items()}
-    lines = [f"{means[name]:.1f}\t{name}\n" for name in sorted(means) if means[name] > LONG]
-    path.write_text("".join(lines), encoding="utf-8")
+    long = [name for name in sorted(means) if means[name] > LONG]
     total = sum(map(sum, taken.values()))
-    long = sum(sum(taken[name]) for name in means if means[name] > LONG)
-    return (
-        f"{len(lines)} of {len(means)} tests are long: {long:.0f} of {total:.0f} s of a processor"
-    )
+    rest = total - sum(sum(taken[name]) for name in long)
+    lines = [f"{means[name]:.1f}\t{len(taken[name])}\t{name}\n" for name in long]
+    path.write_text("".join([f"{rest:.1f}\t1\t{OTHERS}\n", *lines]), encoding="utf-8")
+    share = f"{total - rest:.0f} of {total:.0f} s of a processor"
+    return f"{len(long)} of {len(means)} tests are long: {share}"
 
 
 if __name__ == "__main__":
-    print(write_table(Path(sys.argv[1])))  # noqa: T201 - a command's own output
+    if sys.argv[1:] == ["--estimate"]:
+        print(estimate(find_nightly(), os.cpu_count() or 1))  # noqa: T201 - a command's own output
+    else:
+        print(write_table(Path(sys.argv[1])))  # noqa: T201 - the same

@@ -47,6 +47,12 @@ _HUNG = re.compile(r"^Timeout \(", re.MULTILINE)
 _BEGUN = re.compile(r"^(\S+\.py::\S+)", re.MULTILINE)
 
 
+def room_of(path: str) -> str:
+    """Name the room of a product file; those of the extensions have a folder more."""
+    _, room, *rest = path.split("/")
+    return f"{room}/{rest[0]}" if room == "extensions" and len(rest) > 1 else room
+
+
 @dataclass(frozen=True)
 class Fault:
     """One fault and what became of it."""
@@ -66,7 +72,7 @@ class Fault:
 
     @property
     def room(self) -> str:
-        return self.path.split("/")[1].removesuffix(".py")
+        return room_of(self.path).removesuffix(".py")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -147,7 +153,7 @@ class Tests:
 
     def of(self, path: str) -> list[str]:
         """The test files of a product file, in the order of trying; stories where no other is."""
-        room = path.split("/")[1]
+        room = room_of(path)
         if room.endswith(".py"):
             mine = [one for one in self.files if not self._is_story(one)]
         else:
@@ -251,7 +257,8 @@ class Copy:
             "-o",
             "faulthandler_exit_on_timeout=true",
         ]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+        own = ("COV", "PYTEST_ADDOPTS")  # options of the outer pytest change what ours prints
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(own)}
         environ |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder.parent / "tmp")}
         Path(environ["TMPDIR"]).mkdir(exist_ok=True)
         argv = [str(self.python), "-m", "pytest", *options, *words]

@@ -1,46 +1,77 @@
-"""Writes docs/reference.md from the code itself: fields, settings, commands, events, words.
+"""Write docs/reference/ and docs/rooms.md from the code itself.
 
-`make reference` writes it, and docs/when-it-stops.md from what `runner help blocked` shows; a test
-holds both equal to what this makes.
+`make reference` writes the pages; a test holds each equal to what this makes.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 from dataclasses import MISSING, fields
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import SYNONYMS, TABLE, fill
 from runner.config.settings import Settings
 from runner.journal.events import TYPES
 from runner.model import Reason, Status
+from runner.operations.table import FOR_PROGRAMS, OLD, STAYING, TOP, all_operations, children
 from runner.plan.field_names import FIELDS
 from runner.report.summary import MEANING
 
+if TYPE_CHECKING:
+    from runner.operations.row import Field
+
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "reference.md"
-SAME = {ROOT / "docs" / "when-it-stops.md": ROOT / "runner" / "commands" / "when_it_stops.md"}
-"""Pages that the program shows, too."""
-_HEAD = """\
-# Reference
-
-Written by `make reference` from the code; a test holds it equal.
-[Write a plan](plan.md) says what the fields mean, [Settings](settings.md) what the settings do.
-"""
+FOLDER = ROOT / "docs" / "reference"
+STOPS = ROOT / "runner" / "commands" / "when_it_stops.md"
+"""What `runner help blocked` and `runner help exit` show."""
+_GENERATED = "`make reference` writes this page from the code."
+_PROGRAM = "runner"
 
 
-def reference() -> str:
-    """The whole page."""
-    parts = (_HEAD, _fields(), _settings(), _commands(), _events(), _words())
+def pages() -> dict[Path, str]:
+    """Return every generated page by its path."""
+    made = {
+        "commands": _page("Commands", "look up every command and option", _commands()),
+        "settings": _page("Settings", "look up every setting and its default", _settings()),
+        "fields": _page("Fields of a task", "look up every field of the plan", _fields()),
+        "events": _page("Events of the journal", "read the journal", _events()),
+        "messages": STOPS.read_text(encoding="utf-8"),
+        "exit-codes": _page("Exit codes and statuses", "react to an exit code", _words()),
+    }
+    found = {FOLDER / f"{name}.md": text for name, text in made.items()}
+    found[ROOT / "docs" / "rooms.md"] = _rooms()
+    return found
+
+
+def _page(title: str, purpose: str, body: str) -> str:
+    return f"# {title}\n\nOn this page you can {purpose}. {_GENERATED}\n\n{body}"
+
+
+def _rooms() -> str:
+    """Return the module index: each module of each package with its docstring's first line."""
+    purpose = f"On this page you can find the module for an idea. {_GENERATED}"
+    guide = "[ARCHITECTURE.md](../ARCHITECTURE.md) explains the packages."
+    parts = [f"# Module index\n\n{purpose}\n{guide}\n"]
+    rooms: dict[str, list[tuple[str, ...]]] = {}
+    for path in sorted((ROOT / _PROGRAM).rglob("*.py")):
+        place = path.relative_to(ROOT / _PROGRAM)
+        head = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+        if head:
+            rooms.setdefault(str(place.parent), []).append((f"`{place.stem}`", head))
+    for room, rows in rooms.items():
+        name = _PROGRAM if room == "." else f"{_PROGRAM}/{room}"
+        parts.append(_table(f"`{name}/`", ("module", "purpose"), rows))
     return "\n".join(parts)
 
 
 def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [f"## {title}", "", _row(head), _row(("---",) * len(head)), *map(_row, rows)]
-    return "\n".join(lines) + "\n"
+    return f"## {title}\n\n{_rows(head, rows)}"
+
+
+def _rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    return "\n".join([_row(head), _row(("---",) * len(head)), *map(_row, rows)]) + "\n"
 
 
 def _row(cells: tuple[str, ...]) -> str:
@@ -52,13 +83,43 @@ def _fields() -> str:
         (names[0], ", ".join(f"`{name}`" for name in names[1:]) or "none")
         for names in FIELDS.values()
     ]
-    return _table("Fields of a task", ("field", "also written"), rows)
+    return _rows(("field", "also written"), rows)
+
+
+_PLACES = """\
+Later places override earlier ones:
+
+1. your own settings, `~/.config/runner/runner.toml`
+2. the repository's `runner.toml`, or `[tool.runner]` in `pyproject.toml`; it can tighten only
+3. environment variables, such as `RUNNER_JOBS=2`
+4. options of the command
+
+A setting `model_execute` is written as `execute` in the table `[model]`. The tables `[model]`,
+`[sast]`, `[skills]`, `[artifacts]` and `[telemetry]` work that way. `runner settings` shows each
+value and its source.
+
+```toml
+jobs = 4
+
+[model]
+execute = "NAME"
+
+[gates]
+lint = "ruff check ."
+
+[[permission]]
+tool = "bash"
+pattern = "git push *"
+action = "deny"
+```
+
+"""
 
 
 def _settings() -> str:
     said = _explanations()
     rows = [(f"`{one.name}`", _default(one), said.get(one.name, "")) for one in fields(Settings)]
-    return _table("Settings", ("setting", "default", "is"), rows)
+    return _PLACES + _rows(("setting", "default", "meaning"), rows)
 
 
 def _default(one: object) -> str:
@@ -88,49 +149,50 @@ def _explanations() -> dict[str, str]:
 
 
 def _commands() -> str:
-    parts = ["## Commands\n"]
-    for entry in TABLE:
-        parts.append(f"### runner {entry.name}\n\n{entry.summary}\n")
-        parser = argparse.ArgumentParser(prog=f"runner {entry.name}", add_help=False)
-        fill(parser, entry)
-        options = [_option(action) for action in parser._actions if _is_shown(action)]
-        if options:
-            parts.append("\n".join(options) + "\n")
-    also = ", ".join(f"`{word}` is `{name}`" for word, name in SYNONYMS.items())
-    return "\n".join([*parts, f"Words of other tools: {also}.\n"])
+    parts = []
+    for name in (*TOP, *FOR_PROGRAMS):
+        for row in (all_operations()[name], *children(name)):
+            parts.append(f"## runner {row.name}\n\n{row.summary}\n")
+            if options := [_option(field) for field in row.fields if field.shown]:
+                parts.append("\n".join(options) + "\n")
+            if row.does:
+                document = f" `--json` prints a document `{row.output}`." if row.output else ""
+                parts.append(f"Effects: {', '.join(row.effects.split())}.{document}\n")
+    return "\n".join([*parts, *map(_other_names, (STAYING, OLD))])
 
 
-def _is_shown(action: argparse.Action) -> bool:
-    return bool(action.help) and action.help != argparse.SUPPRESS
+def _other_names(names: dict[str, tuple[str, ...]]) -> str:
+    head = "Other names, for good" if names is STAYING else "Old names, until 0.4"
+    return (
+        f"{head}: {', '.join(f'`{old}` is `{chr(32).join(new)}`' for old, new in names.items())}.\n"
+    )
 
 
-def _option(action: argparse.Action) -> str:
-    choices = f" {{{','.join(map(str, action.choices))}}}" if action.choices else ""
-    if isinstance(action.choices, dict):
-        choices = ""
-    name = ", ".join(action.option_strings) or str(action.metavar or action.dest)
-    value = f" {action.metavar}" if action.option_strings and action.metavar else choices
-    return f"- `{name}{value}`: {action.help}"
+def _option(field: Field) -> str:
+    choices = f" {{{','.join(field.choices)}}}" if field.choices else ""
+    name = ", ".join(field.flags) or field.metavar or field.name
+    value = f" {field.metavar}" if field.flags and field.metavar else choices
+    return f"- `{name}{value}`: {field.help}"
 
 
 def _events() -> str:
     rows = [
         (f"`{name}`", (inspect.getdoc(kind) or "").splitlines()[0]) for name, kind in TYPES.items()
     ]
-    return _table("Events of the journal", ("type", "says"), rows)
+    return _rows(("type", "meaning"), rows)
 
 
 def _words() -> str:
     codes = [(str(int(code)), meaning) for code, meaning in MEANING.items()]
-    reasons = ", ".join(f"[{one}](when-it-stops.md#{one})" for one in Reason)
+    reasons = ", ".join(f"[{one}](messages.md#{one})" for one in Reason)
     statuses = ", ".join(Status)
     return (
-        _table("Exit codes", ("code", "means"), codes)
+        _rows(("code", "meaning"), codes)
         + f"\nStatuses: {statuses}. Reasons of BLOCKED: {reasons}.\n"
     )
 
 
 if __name__ == "__main__":
-    PAGE.write_text(reference(), encoding="utf-8")
-    for page, source in SAME.items():
-        page.write_bytes(source.read_bytes())
+    FOLDER.mkdir(exist_ok=True)
+    for page, text in pages().items():
+        page.write_text(text, encoding="utf-8")

@@ -1,7 +1,10 @@
 """`make release`: what people will install, made twice, looked at and tried without a network.
 
 In `dist/`: the wheel, the source archive, a bill of materials (CycloneDX) of what the wheel brings,
-and a provenance statement (SLSA v1 in an in-toto statement) of all of it. Nothing is uploaded.
+and a provenance statement (SLSA v1 in an in-toto statement) of all of it. The wheel is installed
+and tried on each Python of `PYTHONS`; a missing one is named. Nothing is uploaded.
+
+`make release TAG=1` then makes the annotated tag `vVERSION` in this clone. It pushes nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +37,10 @@ LICENCES = (
     *("Unlicense", "0BSD", "CC0", "Zlib"),
 )
 """Words of licences that ask nothing of whose work uses the whole."""
+
+
+PYTHONS = ("3.11", "3.12", "3.13")
+"""Versions of Python that the wheel is tried on."""
 
 
 class ReleaseError(Exception):
@@ -126,22 +134,67 @@ def look_at(files):
     return wheel
 
 
-def try_offline(wheel, place):
+def find_python(version):
+    """The newest interpreter of a version such as `3.12`, of pyenv or on PATH; else None."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    own = sorted(root.glob(f"{version}.*/bin/python3"), key=lambda path: _numbers(path.parts[-3]))
+    found = own[-1] if own else shutil.which(f"python{version}")
+    return Path(found) if found else None
+
+
+def _numbers(version):
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+def try_offline(wheel, place, python):
     """The demonstration, from the wheel and a wheelhouse, in a fresh environment, offline."""
     house, venv = place / "wheelhouse", place / "venv"
-    run(
-        BIN / "python", "-m", "pip", "download", "-q", "-d", house, "-c", "requirements.lock", wheel
-    )
-    run(sys.executable, "-m", "venv", venv)
+    run(python, "-m", "venv", venv)
+    pip = (venv / "bin/python", "-m", "pip")
+    run(*pip, "download", "-q", "-d", house, "-c", ROOT / "requirements.lock", wheel)
     offline = ("unshare", "--net", "--map-root-user") if shutil.which("unshare") else ()
-    pip = (venv / "bin/python", "-m", "pip", "install", "-q", "--no-index", "--find-links", house)
-    run(*offline, *pip, wheel, cwd=place)
+    run(*offline, *pip, "install", "-q", "--no-index", "--find-links", house, wheel, cwd=place)
     home = place / "home"
     home.mkdir()
     said = run(*offline, venv / "bin/runner", "demo", cwd=home, HOME=str(home), NO_COLOR="1")
     if "DONE" not in said:
         raise ReleaseError(f"the demonstration does not say what it built:\n{said}")
     return venv
+
+
+def try_everywhere(wheel, place):
+    """Try the wheel on each of `PYTHONS`; return the environment of the first one that is there."""
+    first = None
+    for version in PYTHONS:
+        python = find_python(version)
+        if python is None:
+            print(f"Python {version}: not installed here, NOT TRIED (pyenv install {version})")
+            continue
+        folder = place / version
+        folder.mkdir()
+        venv = try_offline(wheel, folder, python)
+        print(f"Python {version}: installed from a wheelhouse, and runner demo run, offline")
+        first = first or venv
+    if first is None:
+        raise ReleaseError(f"none of Python {', '.join(PYTHONS)} is installed here")
+    return first
+
+
+def find_tag_faults(changelog, version, tags):
+    """What forbids the tag of a version: no chapter in the changelog, or the tag exists."""
+    faults = []
+    if not re.search(rf"^## {re.escape(version)}(\s|$)", changelog, re.MULTILINE):
+        faults.append(f"CHANGELOG.md has no chapter {version}")
+    if f"v{version}" in tags:
+        faults.append(f"the tag v{version} exists already")
+    return faults
+
+
+def refuse_a_wrong_tag():
+    """Raise ReleaseError before anything is built if the tag could not be made."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if faults := find_tag_faults(changelog, __version__, run("git", "tag").split()):
+        raise ReleaseError("; ".join(faults))
 
 
 def list_materials(venv, target):
@@ -195,6 +248,9 @@ def main():
     commit = run("git", "rev-parse", "HEAD").strip()
     if run("git", "status", "--porcelain").strip():
         raise ReleaseError("uncommitted changes: a release is made of a commit")
+    wants_tag = os.environ.get("TAG") == "1"
+    if wants_tag:
+        refuse_a_wrong_tag()
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     files = build_twice(commit, DIST)
@@ -202,8 +258,7 @@ def main():
     wheel = look_at(files)
     print("twine and check-wheel-contents find nothing")
     with tempfile.TemporaryDirectory() as place:
-        venv = try_offline(wheel, Path(place))
-        print("installed from a wheelhouse, and runner demo run, without a network")
+        venv = try_everywhere(wheel, Path(place))
         count = list_materials(venv, DIST / SBOM)
     print(f"{SBOM}: {count} components, each under a licence that was looked at")
     told = [*files, DIST / SBOM]
@@ -212,6 +267,9 @@ def main():
     print(f"{PROVENANCE}: made from {commit}")
     for one in told:
         print(f"{digest(one)}  {one.name}")
+    if wants_tag:
+        run("git", "tag", "--annotate", f"v{__version__}", "--message", f"Version {__version__}")
+        print(f"tagged v{__version__} in this clone; docs/releasing.md has what is left to do")
 
 
 if __name__ == "__main__":

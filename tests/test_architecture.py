@@ -31,14 +31,18 @@ DOORS = {
     "pygls": ("editor/language_server.py",),
     "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
     "psutil": ("process/process_table.py",),
-    "sqlalchemy": ("team/",),
-    "opentelemetry": ("outward/otlp_work.py",),
-    "prometheus_client": ("serve/metrics.py",),
-    "nats": ("outward/receivers.py",),
-    "alembic": ("team/store_upkeep.py", "team/migrations/"),
-    "dask": ("run/executors/",),
-    "distributed": ("run/executors/",),
+    "sqlalchemy": ("extensions/team/",),
+    "opentelemetry": ("extensions/telemetry/otlp_work.py",),
+    "prometheus_client": ("extensions/telemetry/metrics.py",),
+    "nats": ("extensions/telemetry/receivers.py",),
+    "alembic": ("extensions/team/store_upkeep.py", "extensions/team/migrations/"),
+    "dask": ("extensions/cluster/",),
+    "distributed": ("extensions/cluster/",),
 }
+
+
+def is_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 @cache
@@ -48,7 +52,7 @@ def imports_at_runtime(file: Path) -> frozenset[str]:
     skipped = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and is_for_types(node.test)
         for statement in node.body
         for inner in ast.walk(statement)
     }
@@ -85,7 +89,7 @@ def imports_for_types(file: Path) -> set[tuple[str, str]]:
     """What a module imports where only the type checker looks: the name here, and the full one."""
     found: set[tuple[str, str]] = set()
     for node in parsed(file).body:
-        if not isinstance(node, ast.If) or ast.unparse(node.test) != "TYPE_CHECKING":
+        if not isinstance(node, ast.If) or not is_for_types(node.test):
             continue
         for one in node.body:
             if isinstance(one, ast.Import):
@@ -154,9 +158,9 @@ def test_only_the_command_line_catches_everything() -> None:
         "runner/cli.py",  # the one door for errors
         "runner/run/regressions/trace.py",  # border to a repository that may hold anything
         "runner/run/workers.py",  # hands a worker's bug to the coordinator
-        "runner/run/executors/entrypoint.py",  # hands it there from another machine, as text
-        "runner/run/executors/channel.py",  # border to a worker, whose answer may open in any way
-        "runner/run/executors/cluster.py",  # border to a scheduler, where anything may be raised
+        "runner/extensions/cluster/entrypoint.py",  # hands it there from another machine, as text
+        "runner/extensions/cluster/channel.py",  # border to a worker, which may answer anything
+        "runner/extensions/cluster/cluster.py",  # border to a scheduler, which raises anything
         "runner/secrets/detect_secrets.py",  # border of a foreign parser
         "runner/surface/python_surface.py",  # border of a foreign parser
         "runner/writes/",  # borders of foreign parsers
@@ -285,5 +289,5 @@ def test_programs_that_stand_in_texts_import_modules_that_there_are():
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for name in _MODULE_IN_TEXT.findall(node.value)
     }
-    assert "runner.run.executors.local_cluster" in {name for _, name in named}
+    assert "runner.extensions.cluster.local_cluster" in {name for _, name in named}
     assert [one for one in sorted(named) if find_spec(one[1]) is None] == []

@@ -31,6 +31,9 @@ CONTROLLED += ["A-lock-of-its-own-others", "A-chain-of-three-others", "E-always-
 GOOD = ("A-good-chain", "A-chain-of-three-others")
 
 
+@pytest.mark.nightly(
+    sibling="tests/test_bench_done.py::test_code_that_ends_the_program_does_not_satisfy_an_oracle"
+)
 @pytest.mark.parametrize("family", CONTROLLED)
 def test_a_liar_is_caught_and_an_honest_tool_is_not(tmp_path, family):
     bench(tmp_path, "--check", "--only", family)
@@ -39,6 +42,9 @@ def test_a_liar_is_caught_and_an_honest_tool_is_not(tmp_path, family):
     assert set(by_tool) == {("liar", "ok" if good else "false DONE"), ("honest", "ok")}
 
 
+@pytest.mark.nightly(
+    sibling="tests/test_bench_done.py::test_a_floor_believes_its_test_and_the_table_says_so"
+)
 def test_the_check_says_where_an_oracle_is_blind(tmp_path):
     """A bad case whose truth cannot fail is told: nobody would be caught by it."""
     text = (

@@ -15,6 +15,8 @@ from types import NoneType, UnionType
 
 import pytest
 
+from runner.extensions.cluster import message
+from runner.extensions.cluster.message import Answer, Job, as_bytes, read_answer, read_job
 from runner.journal import events, session_events, state, task_state
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
@@ -30,8 +32,6 @@ from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
 from runner.plan.sections import Section, Written
-from runner.run.executors import message
-from runner.run.executors.message import Answer, Job, as_bytes, read_answer, read_job
 
 PLAN = """# Shop
 
@@ -51,6 +51,7 @@ PLAN = """# Shop
 - Held-out files:
   - `tests/test_numbers.py` sha256:DIGEST
 - Test author: claude
+- Assurance: independent
 - Contracts:
   - schema: `contracts/order.json` = `orders:Order`
 - Gates:
@@ -130,6 +131,7 @@ NEITHER = {
     "review": "who looks",
     "changes": "a change is recorded by the journal as what it is",
     "literal": "how `outputs` and `inputs` are read, and so a part of them",
+    "assurance": "what its proof must be worth, not what it asks",
     "test_author": "who writes the tests is not what they ask",
     "priority": "when it starts is not what it builds",
     "model": "who builds it is not what it builds",

@@ -12,18 +12,18 @@ import pytest
 from runner.app.artifacts.leftovers import parse_age
 from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
-from runner.bridge.issue_text import _find_mirrors
 from runner.context.patterns import free_id, read_decisions, source_decision
 from runner.context.skills import _fields
 from runner.contracts import schema_normal_form
 from runner.contracts.inside import operations
 from runner.errors import RunnerError
+from runner.extensions.bridge.issue_text import _find_mirrors
 from runner.gates import test_reports
 from runner.gates.count_parsers import read_counts
 from runner.gates.junit import read_results
 from runner.gates.mutation.small_changes import find_small_changes
 from runner.history.change import ChangesDocument, _is
-from runner.history.commit_log import Told
+from runner.history.commit_log import LogEntry
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
 from runner.plan.foreign import find_form, read_foreign
@@ -277,7 +277,7 @@ def test_a_commit_of_another_counts_no_attempt(number):
     said = parse_message(message)
     landed = _make_landed_commit("a", "b", "c", "1", said)
     assert landed.attempt == 0
-    assert Told("a", "b", (), "a", said.trailers, ()).attempt == 0
+    assert LogEntry("a", "b", (), "a", said.trailers, ()).attempt == 0
     assert parse_proof(f"TC-001 pass exit={number} seconds=1 output=a") is None
     assert parse_proof(f"TC-001 pass exit=0 seconds={number} output=a") is None
 
@@ -293,8 +293,8 @@ def test_a_mark_of_another_issue_is_none_of_ours(number):
     mark = f"<!-- runner-task:1 {number} TASK-001 -->"
     issue = SimpleNamespace(number=2, body=mark, author="me")
     forge = SimpleNamespace(list_own_issues=lambda *_: [issue])
-    desk = SimpleNamespace(forge=forge, login="me", number=1)
-    assert _find_mirrors(desk) == {}
+    context = SimpleNamespace(forge=forge, login="me", number=1)
+    assert _find_mirrors(context) == {}
 
 
 @NUMBERS

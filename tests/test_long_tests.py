@@ -1,18 +1,15 @@
-"""The long tests are there, their parts are the whole, and what is not long always runs."""
+"""The long tests are there, and each nightly one has a short sibling."""
 
 import ast
-import os
-import subprocess
-import sys
+import re
+from functools import cache
 
-import pytest
-from long_tests import LONG, PART, TABLE, choose, read_long, read_part, write_table
+from long_tests import LONG, OTHERS, TABLE, estimate, find_nightly, read_rows, write_table
 
 ROOT = TABLE.parents[1]
-NAMES = [f"tests/test_a.py::test_{number}[case]" for number in range(40)]
-KNOWN = {name.partition("[")[0] for name in NAMES[:30]}
 
 
+@cache
 def functions(file):
     """Names of test functions and methods, as pytest writes them."""
     found = set()
@@ -26,7 +23,7 @@ def functions(file):
 def test_every_long_test_is_there():
     gone = [
         name
-        for name in sorted(read_long())
+        for name in sorted(read_rows().keys() - {OTHERS})
         for file, _, test in [name.partition("::")]
         if not (ROOT / file).is_file() or test not in functions(ROOT / file)
     ]
@@ -34,23 +31,31 @@ def test_every_long_test_is_there():
 
 
 def test_the_table_is_sorted_and_holds_nothing_short():
-    rows = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()]
-    assert len(rows) > 100
-    assert [row[1] for row in rows] == sorted({row[1] for row in rows})
-    assert min(float(row[0]) for row in rows) >= LONG
+    first, *names = read_rows()
+    assert first == OTHERS
+    assert len(names) > 100
+    assert names == sorted(names)
+    assert all(read_rows()[name][0] >= LONG for name in names)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 4, 7])
-def test_each_long_test_is_in_one_part_and_all_others_in_each(parts):
-    chosen = [choose(NAMES, part, parts, KNOWN) for part in range(1, parts + 1)]
-    times = [sum(column) for column in zip(*chosen, strict=True)]
-    assert times == [1] * 30 + [parts] * 10
+def test_at_most_fifty_tests_are_nightly_and_each_has_a_sibling_that_always_runs():
+    nightly = find_nightly()
+    marks = sum(
+        len(re.findall(r"^@pytest\.mark\.nightly", file.read_text("utf-8"), re.MULTILINE))
+        for file in (ROOT / "tests").rglob("test_*.py")
+    )
+    assert len(nightly) == marks <= 50
+    for sibling in nightly.values():
+        file, _, test = sibling.partition("::")
+        assert (ROOT / file).is_file(), sibling
+        assert test in functions(ROOT / file), sibling
+    assert not set(nightly) & set(nightly.values())
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", ""])
-def test_what_is_no_part_is_refused(text):
-    with pytest.raises(ValueError, match="one of so many"):
-        read_part(text)
+def test_the_estimate_counts_each_case_and_no_nightly_test(tmp_path):
+    table = tmp_path / "table.tsv"
+    table.write_text("60.0\t1\tothers\n30.0\t4\tt.py::test_a\n900.0\t1\tt.py::test_b\n")
+    assert estimate({"t.py::test_b": "t.py::test_a"}, 2, table).startswith("about 2 minutes on 2")
 
 
 def test_a_test_is_as_long_as_the_mean_of_its_cases(tmp_path):
@@ -58,30 +63,7 @@ def test_a_test_is_as_long_as_the_mean_of_its_cases(tmp_path):
     seconds.mkdir()
     (seconds / "1").write_text("0.9\tt.py::test_a[x]\n2.0\tt.py::test_b\n")
     (seconds / "2").write_text("0.2\tt.py::test_a[y]\n0.1\tt.py::test_c\n")
-    said = write_table(seconds, tmp_path / "table.tsv")
-    assert (tmp_path / "table.tsv").read_text() == "0.6\tt.py::test_a\n2.0\tt.py::test_b\n"
-    assert said == "2 of 3 tests are long: 3 of 3 s of a processor"
-
-
-def run_pytest(*words, **environ):
-    """What pytest says of this project's own tests."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", *words],
-        cwd=ROOT,
-        env={**{k: v for k, v in os.environ.items() if k != PART}, **environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_pytest_runs_all_unless_it_is_told_a_part():
-    file, _, test = min(read_long()).partition("::")
-    names = [f"{file}::{test}"]
-    whole = run_pytest(*names).stdout
-    assert f"{file}::{test}" in whole
-    parts = [run_pytest(*names, TESTS_PART=f"{part}/2").stdout for part in (1, 2)]
-    cases = [{line for line in one.splitlines() if "::" in line} for one in (whole, *parts)]
-    assert cases[1] | cases[2] == cases[0]
-    assert not cases[1] & cases[2]
-    assert "one of so many" in run_pytest(*names, TESTS_PART="3/2").stderr
+    summary = write_table(seconds, tmp_path / "table.tsv")
+    rows = "0.1\t1\tothers\n0.6\t2\tt.py::test_a\n2.0\t1\tt.py::test_b\n"
+    assert (tmp_path / "table.tsv").read_text() == rows
+    assert summary == "2 of 3 tests are long: 3 of 3 s of a processor"

@@ -53,7 +53,8 @@ def tried(house, count, seed="1"):
 
 
 @pytest.mark.parametrize("house", ["looks"], indirect=True)
-def test_a_fault_that_a_test_fails_by_is_noticed_and_the_product_is_left_alone(house):
+def test_a_fault_that_a_test_fails_by_is_noticed_and_the_product_is_left_alone(house, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-rs")
     found = tried(house, 2)
     assert [one.verdict for one in found] == ["noticed"] * 2
     assert {one.by for one in found} == {"tests/toys/test_toys_sizes.py::test_sizes"}

@@ -54,11 +54,12 @@ def is_data(function: ast.AST) -> bool:
 def floors() -> dict[str, int]:
     """The floor of each room, as import-linter holds them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (contract,) = (one for one in contracts if one["type"] == "layers")
     return {
         room.strip(): number
         for number, row in enumerate(contract["layers"])
-        for room in row.split("|")
+        for room in row.replace(":", "|").split("|")
     }
 
 

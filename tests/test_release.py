@@ -7,7 +7,16 @@ import tarfile
 import tomllib
 
 import pytest
-from release import PROVENANCE_TYPE, ROOT, digest, find_odd_licences, level, state_provenance
+from release import (
+    PROVENANCE_TYPE,
+    ROOT,
+    digest,
+    find_odd_licences,
+    find_python,
+    find_tag_faults,
+    level,
+    state_provenance,
+)
 
 from runner import __version__
 from runner.report.attestations import STATEMENT
@@ -95,3 +104,47 @@ def test_the_container_file_has_a_python_that_is_promised_and_runs_as_nobody_spe
     assert any(rest == f"useradd --create-home {user}" for _, rest in CONTAINER)
     (entry,) = [rest for word, rest in CONTAINER if word == "ENTRYPOINT"]
     assert json.loads(entry) == list(PROJECT["scripts"])
+
+
+@pytest.mark.parametrize(
+    ("changelog", "tags", "faults"),
+    [
+        ("# Changelog\n\n## 1.2.0 (2026-01-02)\n", [], 0),
+        ("# Changelog\n\n## 1.2.0\n", ["v1.1.0"], 0),
+        ("# Changelog\n\n## 1.2.01\n", [], 1),
+        ("# Changelog\n\n## 1.2.0\n", ["v1.2.0"], 1),
+        ("# Changelog\n", ["v1.2.0"], 2),
+    ],
+)
+def test_a_tag_needs_a_chapter_and_a_new_name(changelog, tags, faults):
+    assert len(find_tag_faults(changelog, "1.2.0", tags)) == faults
+
+
+def test_the_newest_python_of_a_version_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    assert find_python("3.12") is None
+    for version in ("3.12.9", "3.12.10"):
+        (tmp_path / "versions" / version / "bin").mkdir(parents=True)
+        (tmp_path / "versions" / version / "bin/python3").touch()
+    assert find_python("3.12").parts[-3] == "3.12.10"
+
+
+def test_the_changelog_is_short_and_grouped():
+    chapters = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    assert chapters
+    for chapter in chapters:
+        entries = re.findall(r"^- (.+)$", chapter, re.MULTILINE)
+        assert len(entries) <= 25, chapter.splitlines()[0]
+        assert [one for one in entries if len(one.split()) > 25] == []
+        assert set(re.findall(r"^### (.+)$", chapter, re.MULTILINE)) <= {
+            "Added",
+            "Changed",
+            "Fixed",
+            "Removed",
+        }
+
+
+def test_the_editor_extension_has_the_same_version():
+    package = json.loads((ROOT / "editors/vscode/package.json").read_text())
+    assert package["version"] == __version__

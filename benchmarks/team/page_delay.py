@@ -31,15 +31,15 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from run import open_new, start_server
 from site_process import Client
 
-from runner.team.build_queue import Wanted, find_build, look_into, queue_build
-from runner.team.event_rows import list_journals, read_lines
-from runner.team.people import Doer, add_person, make_token
-from runner.team.repository_list import Registered, add_repository
+from runner.extensions.team.build_queue import Wanted, find_build, look_into, queue_build
+from runner.extensions.team.event_rows import list_journals, read_lines
+from runner.extensions.team.people import Doer, add_person, make_token
+from runner.extensions.team.repository_list import Registered, add_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.team.store_engine import Store
+    from runner.extensions.team.store_engine import Store
 
 _TASK = """
 ## TASK-{number:03}: file {number}

@@ -22,21 +22,21 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sqlalchemy import text
 
+from runner.extensions.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
+from runner.extensions.team.build_queue import Wanted, queue_build
+from runner.extensions.team.doorbell import Doorbell
+from runner.extensions.team.event_rows import add_lines
+from runner.extensions.team.repository_list import Registered
+from runner.extensions.team.store_engine import find_address, make_place, open_engine
+from runner.extensions.team.store_upkeep import go_up
+from runner.extensions.team.tables import builds
 from runner.journal.events import Record, RunStarted
 from runner.journal.records import encode
-from runner.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
-from runner.team.build_queue import Wanted, queue_build
-from runner.team.doorbell import Doorbell
-from runner.team.event_rows import add_lines
-from runner.team.repository_list import Registered
-from runner.team.store_engine import find_address, make_place, open_engine
-from runner.team.store_upkeep import go_up
-from runner.team.tables import builds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.team.store_engine import Store
+    from runner.extensions.team.store_engine import Store
 
 _CONNECTIONS = 450
 _CONTENT = "x" * 300

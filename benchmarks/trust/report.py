@@ -1,10 +1,9 @@
-"""The tables: catch rate, false alarms, each miss by name, and the cost."""
+"""The tables: catch rate, false alarms, each miss by name."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from statistics import median
 from typing import TYPE_CHECKING
 
 from cases import HALVES
@@ -12,20 +11,16 @@ from cases import HALVES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cost import Cost
     from trial import Result
 
 
-def shown(found: list[Result], costs: list[Cost], *, whole: bool = False) -> str:
-    lines = [*_rates(found), *_wrong(found, whole=whole), *_cost(costs)]
+def shown(found: list[Result], *, whole: bool = False) -> str:
+    lines = [*_rates(found), *_wrong(found, whole=whole)]
     return "\n".join(lines)
 
 
-def as_json(found: list[Result], costs: list[Cost]) -> str:
-    return json.dumps(
-        {"results": [asdict(one) for one in found], "cost": [asdict(one) for one in costs]},
-        indent=1,
-    )
+def as_json(found: list[Result]) -> str:
+    return json.dumps({"results": [asdict(one) for one in found]}, indent=1)
 
 
 def _rates(found: list[Result]) -> Iterator[str]:
@@ -84,18 +79,3 @@ def _wrong(found: list[Result], *, whole: bool) -> Iterator[str]:
         for one in found:
             yield f"{one.name}: {one.ended}"
             yield from (f"    {finding}" for finding in one.findings)
-
-
-def _cost(costs: list[Cost]) -> Iterator[str]:
-    if not costs:
-        return
-    yield ""
-    yield "| case | the proof, s | the same by hand, s | ratio | whole run, s |"
-    yield "|---|---|---|---|---|"
-    for one in costs:
-        yield (
-            f"| {one.name} | {one.proof:.2f} | {one.by_hand:.2f} | "
-            f"{one.proof / one.by_hand:.2f} | {one.whole:.2f} |"
-        )
-    ratio = median(one.proof / one.by_hand for one in costs)
-    yield f"\nmedian ratio {ratio:.2f}"

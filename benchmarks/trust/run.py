@@ -1,9 +1,8 @@
-"""Is DONE proven? Seeded faults must be refused, good changes must land; and what proof costs.
+"""Is DONE proven? Seeded faults must be refused, good changes must land.
 
-    python benchmarks/trust/run.py                    all cases, and the cost on a sample
+    python benchmarks/trust/run.py                    all cases
     python benchmarks/trust/run.py --half mend        one half; `check` stays unseen while mending
     python benchmarks/trust/run.py --only NAME        one case, with all that was found
-    python benchmarks/trust/run.py --cost             only what proof costs
 
 Each result is written down when it is there, so that a call that was ended goes on where it
 stopped; `--again` runs all anew. The place (`--place`) keeps the prepared repositories.
@@ -74,9 +73,6 @@ def main() -> None:
     parser.add_argument("--only", metavar="NAME", help="only this case; its clone is kept")
     parser.add_argument("--ground", help="only the cases of this ground")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
-    parser.add_argument("--cost", action="store_true", help="only what proof costs")
-    parser.add_argument("--no-cost", action="store_true", help="leave the cost out")
-    parser.add_argument("--rounds", type=int, default=3, help="of the cost, each way in turn")
     parser.add_argument("--json", action="store_true", help="the results as one JSON document")
     parser.add_argument("--place", type=Path, default=default_place())
     parser.add_argument("--source", type=Path, help="folder of another copy of the package")
@@ -92,13 +88,8 @@ def main() -> None:
     if not cases:
         raise SystemExit("error: no such case")
     again = given.again or bool(given.only)
-    found = [] if given.cost else results(cases, place, again=again, keep=bool(given.only))
-    costs = []
-    if given.cost or not (given.no_cost or given.only):
-        from cost import measured
-
-        costs = measured(place, cases, given.rounds)
-    print(as_json(found, costs) if given.json else shown(found, costs, whole=bool(given.only)))
+    found = results(cases, place, again=again, keep=bool(given.only))
+    print(as_json(found) if given.json else shown(found, whole=bool(given.only)))
 
 
 if __name__ == "__main__":

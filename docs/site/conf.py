@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 project = "task-graph-runner"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/cluster/*.md", "docs/figures/*.md"]
-include_patterns += ["bench*/*.md", "bench*/**/*.md"]
+include_patterns = ["*.md", "docs/**/*.md", "bench*/*.md", "bench*/**/*.md"]
 suppress_warnings = ["toc.not_included"]  # what a page links to need not stand in the contents
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
@@ -24,14 +23,17 @@ html_copy_source = False
 html_show_copyright = False
 
 CONTENTS = {
-    "Begin": "tutorial adopt plan draft agents acceptance held-out editors page",
-    "Understand": "concepts proof when-it-stops trust security compare figures platforms",
-    "For teams": "gate lease team operate keeping bridge attest",
-    "Look up": "commands settings reference",
-    "Take part": "follow-one-task rooms languages listeners",
+    "Start": "start/tutorial start/adopt start/agents",
+    "Guides": "guides/plan guides/review guides/change guides/gate guides/held-out guides/team "
+    "guides/cluster guides/page guides/operate",
+    "Reference": "reference/commands reference/settings reference/fields reference/messages "
+    "reference/exit-codes reference/events rooms",
+    "Explanation": "explanation/proof explanation/change explanation/security explanation/limits "
+    "figures",
+    "Contribute": "follow-one-task languages extensions releasing",
 }
-"""The pages of docs/ by what one comes for; each stands in one of these."""
-_BESIDE = {"Take part": "CONTRIBUTING ARCHITECTURE CHANGELOG"}
+"""The pages of docs/ by section; each page stands in one section."""
+_BESIDE = {"Contribute": "CONTRIBUTING ARCHITECTURE CHANGELOG"}
 
 
 def add_contents(app: Sphinx, name: str, source: list[str]) -> None:

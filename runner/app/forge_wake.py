@@ -1,6 +1,6 @@
-"""That a forge has news of a repository, told to the bridge that serves it: look now.
+"""Wake the bridge that serves a repository: its forge has news.
 
-What the news is, the bridge asks the forge itself; a file that is there is all that is told.
+A file is the only signal; the bridge asks the forge itself what the news is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def wake_bridge(places: Places, repository: str) -> bool:
 
 
 def take_wake(folder: Path) -> bool:
-    """Whether it was told since it was last asked."""
+    """Return whether the bridge was woken since the last call."""
     try:
         # Gone before anybody looks: news that come in the middle of a look make it anew.
         (folder / _NAME).unlink()

@@ -1,6 +1,6 @@
 """`runner approve`, `reject`, `edit`, `retry`: a person's word on what waits, given any time.
 
-And to a run that goes on, here or on another machine: `runner cancel` and `runner lease`.
+And to a run that goes on, here or on another machine: `runner cancel` and `runner team lease`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands import run
-from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_dataclass import dataclass
@@ -40,62 +39,7 @@ else:
     single_key = lazy_module("runner.terminal.single_key")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     lease_use = lazy_module("runner.app.inspect.lease_use")
-
-_ANSWER = {
-    "approve": """\
-examples:
-  runner approve TASK-003   its writes land, or it runs again, with the next `runner`
-  runner approve 1          the first of `runner review`
-  runner approve TASK-005 --reuse
-                            what it built before is only proven again
-  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
-  runner approve DRAFT-1    the tasks of a draft are written into the plan
-  runner approve --all      everything
-""",
-    "reject": """\
-example:
-  runner reject TASK-003 --reason "keep the old name of the function"
-                            of a STALE task: what was built stands, it is DONE again
-  runner reject TASK-009 --reason "bookings may touch"
-                            of a held change: what it breaks is DONE again, it is tried again
-  runner reject DRAFT-1 --reason "one task for each format"
-                            of a draft: the wish is drafted anew
-""",
-    "retry": """\
-examples:
-  runner retry TASK-003     a blocked task is tried again, now
-  runner retry 3 --reason "use the helper in words.py"
-                            the next attempt reads that first
-""",
-    "edit": """\
-example:
-  runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
-  runner edit DRAFT-1       the sections of a draft: any field may be added
-""",
-}
 _AGAIN = "[e]dit it again, or leave it as it [w]as? "
-
-
-def answer_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the four commands take."""
-    name = parser.get_default("called")
-    parser.add_argument(
-        "what", nargs="*", metavar="ID", help="task, draft, or number in `runner review`"
-    )
-    if name == "approve":
-        parser.add_argument("--all", action="store_true", help="everything that waits")
-        parser.add_argument(
-            "--reuse",
-            action="store_true",
-            help="of a STALE task: prove what is there again, nobody implements",
-        )
-        parser.add_argument(
-            "--reason", default="", help="why held-out tests that failed are let pass"
-        )
-    if name == "retry":
-        parser.add_argument("--reason", default="", help="what the next attempt is to know")
-    if name == "reject":
-        parser.add_argument("--reason", default="", help="what the next attempt is to do better")
 
 
 def execute_answer(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -118,9 +62,11 @@ def _answer_tasks(
 ) -> ExitCode:
     match given.called:
         case "approve":
-            return _approve(
-                project, answer_types.Approve(named, given.all, given.reuse, reason=given.reason)
+            met = tuple(given.met.replace(",", " ").split())
+            asked = answer_types.Approve(
+                named, given.all, given.reuse, reason=given.reason, met=met
             )
+            return _approve(project, asked)
         case "reject":
             answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
             _say_next(project)
@@ -200,35 +146,13 @@ class _TerminalEditor:
 # --- a run that goes on ---------------------------------------------------------------
 
 
-_LEASE = """\
-With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
-and each landing moves the remote's branch first: of two clones one builds, the other ends with
-exit 6. A lease that nobody renewed for `lease_seconds` is taken over by itself.
-
---take is for a holder that will not come back sooner: their next landing is refused, their proven
-work is kept where they are, and your reason is told to them. The next run here goes on with it.
-
-examples:
-  runner lease
-  runner lease --take --reason "the laptop is asleep"
-"""
-
-
-def lease_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner lease` takes."""
-    parser.add_argument("--take", action="store_true", help="take it for the next run here")
-    parser.add_argument("--reason", default="", metavar="WHY", help="why it is taken; recorded")
-    parser.add_argument("--yes", action="store_true", help="in CI: it is meant")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
 def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show it, or take it."""
     if given.take and not given.reason.strip():
-        hint = 'runner lease --take --reason "the laptop is asleep"'
+        hint = 'runner team lease --take --reason "the laptop is asleep"'
         raise RunnerError("taking a lease needs a reason: its holder is told", hint=hint)
     if given.reason and not given.take:
-        raise RunnerError("--reason is for --take", hint="runner lease --help")
+        raise RunnerError("--reason is for --take", hint="runner team lease --help")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.take:
         seen = lease_use.take_lease(project, given.reason, meant=given.yes)
@@ -239,21 +163,6 @@ def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     else:
         print(lease_use.takeover_text(seen) if given.take else lease_use.lease_text(seen))
     return ExitCode.OK
-
-
-_CANCEL = """\
-What the attempt has written so far is kept on a branch draft/TASK-…, without what the secret scan
-or the path rules refuse. The task is BLOCKED until `runner approve` lets it begin anew; the run
-goes on with the others.
-
-examples:
-  runner cancel TASK-003
-"""
-
-
-def cancel_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner cancel` takes."""
-    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
 
 
 def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -268,13 +177,3 @@ def _format_status(known: TaskState) -> str:
         return f"{display(known.id)} was asked to end, and has not ended yet: runner status"
     note = f": {display(known.note)}" if known.note else ""
     return f"{display(known.id)} is {known.status}{note}"
-
-
-COMMANDS = {
-    **{
-        name: Command(examples, answer_arguments, execute_answer)
-        for name, examples in _ANSWER.items()
-    },
-    "lease": Command(_LEASE, lease_arguments, execute_lease),
-    "cancel": Command(_CANCEL, cancel_arguments, execute_cancel),
-}

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import Command
 from runner.commands.output import ask_trust, confirm, say, type_again
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -33,23 +32,6 @@ else:
     impact_question = lazy_module("runner.app.change.impact_question")
 
 # --- asking for something new ---------------------------------------------------------
-
-
-_CHANGE = """\
-examples:
-  runner change TASK-005 "sessions expire after 30 minutes"
-                            what that makes STALE, then asks; runner '!change' is the same
-  runner change TASK-005 TASK-006 "all times in UTC" --yes
-  a line `!change all times in UTC` in the task's section is taken by the next run
-"""
-
-
-def change_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner change` takes."""
-    parser.add_argument("words", nargs="+", metavar="ID … TEXT", help="tasks, then what changes")
-    parser.add_argument("--yes", action="store_true", help="record it without asking")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what it would do")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -97,46 +79,6 @@ def _parse_words(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...
 
 _CONTRACT = "contract:"
 """What the id of an entry under Contracts begins with."""
-_IMPACT = """\
-without a path: what differs from HEAD, staged or not
-exit: 0, however many tasks are affected; with --run 1 when one of the tests fails
-
-examples:
-  runner impact
-  runner impact src/booking/models.py
-  runner impact --since main --format github
-  runner impact --run              on HEAD with what is not committed, in a scratch tree
-  runner impact --task TASK-003 --json
-"""
-_WIDTHS = ("transitive", "direct", "none")
-
-
-def impact_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner impact` takes."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder")
-    parser.add_argument("--since", metavar="REV", help="what differs from this revision")
-    parser.add_argument("--task", metavar="ID", help="what this task changed when it landed")
-    parser.add_argument(
-        "--changed-dependents",
-        choices=_WIDTHS,
-        help="how far the change is followed (default: as the settings say)",
-    )
-    parser.add_argument(
-        "--conservative", action="store_true", help="count whatever cannot be decided as affected"
-    )
-    parser.add_argument(
-        "--run", action="store_true", help="run what is found; 1 if something fails"
-    )
-    parser.add_argument(
-        "--trust", action="store_true", help="run this plan's commands without asking"
-    )
-    parser.add_argument("--all", action="store_true", help="ask about tasks that are not DONE too")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON document")
-    form.add_argument(
-        "--format", choices=("text", "github"), default="text", help="github: annotations"
-    )
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
 def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -178,9 +120,9 @@ def _show(found: Impact, *, github: bool) -> None:
     names = [name for one in answer.affected for name in one.contracts]
     contracts = sum(name.startswith(_CONTRACT) for name in names)
     tasks, tests = plural(len(answer.affected), "task"), len(names) - contracts
-    said = f"{tasks} and {plural(tests, 'test contract')}"
+    counts = f"{tasks} and {plural(tests, 'test contract')}"
     if contracts:
-        said = f"{tasks}, {plural(tests, 'test contract')} and {plural(contracts, 'contract')}"
+        counts = f"{tasks}, {plural(tests, 'test contract')} and {plural(contracts, 'contract')}"
     files = plural(len(found.changes), "changed file")
     for note in found.notes:
         print(f"note: {display(note)}", file=sys.stderr)
@@ -188,49 +130,24 @@ def _show(found: Impact, *, github: bool) -> None:
         print(f"not decided: {display(doubt.text)}", file=sys.stderr)
     if answer.doubts:
         print("hint: --conservative counts what is not decided as affected", file=sys.stderr)
-    print(f"{files}: {said} may change result", file=sys.stderr)
+    print(f"{files}: {counts} may change result", file=sys.stderr)
 
 
-def _tell_ran(said: Reproven) -> None:
+def _tell_ran(ran: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
-    sign = "failed" if said.failed else "passed"
-    print(f"{display(said.task)}  {display(said.contract)}  {sign}", file=sys.stderr, flush=True)
-    for finding in said.findings if said.failed else ():
+    sign = "failed" if ran.failed else "passed"
+    print(f"{display(ran.task)}  {display(ran.contract)}  {sign}", file=sys.stderr, flush=True)
+    for finding in ran.findings if ran.failed else ():
         print("\n".join(f"  {line}" for line in finding_lines(finding)), file=sys.stderr)
 
 
 # --- who owns which files -------------------------------------------------------------
 
 
-_OWNERSHIP = """\
-exit: 0 well, 1 `check` found faults, 2 bad usage
-
-examples:
-  runner ownership show src/booking/models.py
-  runner ownership check
-  runner ownership propose --write
-"""
-
-
-def ownership_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner ownership` takes."""
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        choices=("show", "check", "propose"),
-        default="show",
-        help="show owners (the default), check the map, or propose rows from git's history",
-    )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="of these files or folders only")
-    parser.add_argument("--write", action="store_true", help="write the proposed rows into the map")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
 def execute_ownership(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for a path outside, and where the map cannot be read."""
     if given.write and given.verb != "propose":
-        raise RunnerError("only `propose` writes", hint="runner ownership propose --write")
+        raise RunnerError("only `propose` writes", hint="runner plan ownership propose --write")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     paths = [impact_question.inside(project, typed) for typed in given.paths]
     if given.verb == "show":
@@ -257,10 +174,3 @@ def _remark(remarks: Iterable[str], *, as_json: bool) -> None:
     """What stands beside the lines: on standard error."""
     for line in () if as_json else remarks:
         print(line, file=sys.stderr)
-
-
-COMMANDS = {
-    "change": Command(_CHANGE, change_arguments, execute_change),
-    "impact": Command(_IMPACT, impact_arguments, execute_impact),
-    "ownership": Command(_OWNERSHIP, ownership_arguments, execute_ownership),
-}

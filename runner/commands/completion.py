@@ -1,7 +1,7 @@
-"""`runner completion SHELL`: a script that completes commands, flags and ids in a person's shell.
+"""`runner help completion SHELL`: a script that completes commands, flags and ids in a shell.
 
 The script knows commands and flags by itself; it asks the runner for ids alone, with `runner
-completion ids`, which looks at the plan's headings and nothing else.
+help completion ids`, which looks at the plan's headings and nothing else.
 """
 
 from __future__ import annotations
@@ -11,61 +11,46 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import TABLE, fill
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
+from runner.operations.row import flag
+from runner.operations.table import TABLE, TOP, TOPICS, all_operations, children
 from runner.plan.task_ids import heading_of
 from runner.repo.head import PLANS, find_project
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from runner.commands.catalogue import Entry
+    from runner.operations.row import Field, Operation
     from runner.report import shell_completion
-    from runner.report.shell_completion import Flag, Known
+    from runner.report.shell_completion import Known
 else:
-    argparse = lazy_module("argparse")
     shell_completion = lazy_module("runner.report.shell_completion")
-
-EXAMPLES = """\
-examples:
-  source <(runner completion bash)                  in ~/.bashrc
-  source <(runner completion zsh)                   in ~/.zshrc, after compinit
-  runner completion fish > ~/.config/fish/completions/runner.fish
-"""
 _HEADING_OR_FENCE = re.compile(
     r"^ {0,3}(?:(?P<fence>`{3,}|~{3,}).*\n(?s:.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$"
     r"|#{2,6}[ \t]+(?P<text>.*))",
     re.MULTILINE,
 )
 """A fenced block whole, so that nothing in it is taken for a heading; else a heading."""
+_SHELLS = ("bash", "zsh", "fish")
 _GLANCE = 200
 """Letters below a heading in which its Status is looked for."""
-_FILES = {"FILE", "PATH"}
-_STATUSES = tuple(status.lower() for status in Status)
-"""What stands for STATUS, which is read in any case."""
-
-
-class _Shells(tuple[str, ...]):
-    """The shells a person may name; what their scripts ask for is taken, and not offered."""
-
-    __slots__ = ()
-
-    def __contains__(self, named: object) -> bool:
-        return named == "ids" or super().__contains__(named)
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner completion` takes."""
-    parser.add_argument(
-        "shell", choices=_Shells(("bash", "zsh", "fish")), metavar="SHELL", help="bash, zsh or fish"
-    )
+_FILES, _IDS = {"FILE", "PATH"}, {"ID", "TASK", "ID|FILE"}
+_HELP = flag("--help", "show this help message and exit", "-h")
+_KNOWN = {
+    "status": tuple(status.lower() for status in Status),
+    "shell": _SHELLS,
+    "command": (*TOP, *TOPICS),
+}
+"""Values of fields that take others, too: a status is read in any case."""
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the script, or the ids of the plan that is here."""
+    if given.shell not in ("ids", *_SHELLS):
+        raise RunnerError(f"no completion for {given.shell}", hint=f"one of {', '.join(_SHELLS)}")
     if given.shell == "ids":
         sys.stdout.write("".join(f"{id_}\n" for id_ in _ids(environ)))
     else:
@@ -98,37 +83,45 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
 
 def _commands() -> list[Known]:
-    """Every command with what its own parser takes."""
-    return [one for entry in TABLE for one in _list_commands(entry)]
+    """Every command that help lists, those below it, and the words that lead there."""
+    found: dict[str, Known] = {}
+    table = all_operations()
+    for one in (one for name in TOP for one in (table[name], *children(name))):
+        words = one.name.split()
+        for length in range(1, len(words)):
+            above = found.setdefault(" ".join(words[:length]), _describe_group(words[:length]))
+            if words[length] not in above.choices and not above.words:
+                found[above.name] = above._replace(choices=(*above.choices, words[length]))
+        if one.does:
+            found[one.name] = _describe_command(one)
+    return list(found.values())
 
 
-def _list_commands(entry: Entry) -> Iterator[Known]:
-    """A command, then those below it."""
-    parser = argparse.ArgumentParser(prog=f"runner {entry.name}")
-    fill(parser, entry)
-    yield _describe_command(entry.name, entry.summary, parser)
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
-        below = action.choices.items() if isinstance(action.choices, dict) else ()
-        yield from (_describe_command(f"{entry.name} {word}", "", one) for word, one in below)
+def _describe_group(words: list[str]) -> Known:
+    name = " ".join(words)
+    return shell_completion.Known(name, TABLE[name].summary if name in TABLE else "", ())
 
 
-def _describe_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Known:
-    """What a parser takes itself."""
-    flags: dict[str, Flag] = {}
-    words, choices = "", tuple[str, ...]()
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
-        takes = "" if action.nargs == 0 else _takes(action)
-        chosen = tuple(map(str, action.choices or ()))
-        chosen = chosen or (_STATUSES if action.metavar == "STATUS" else ())
-        if not action.option_strings:
-            words, choices = words or takes, choices or chosen
-        said = (action.help or "").replace("%%", "%")
-        flags.update(
-            (one, shell_completion.Flag(one, said, takes, chosen)) for one in action.option_strings
-        )
-    return shell_completion.Known(name, summary, tuple(flags.values()), words, choices)
+def _describe_command(operation: Operation) -> Known:
+    """What a command takes itself."""
+    options = [one for one in operation.fields if one.flags and one.shown]
+    flags = tuple(
+        shell_completion.Flag(name, one.help, _takes(one), _choices(one))
+        for one in (_HELP, *options)
+        for name in one.flags
+    )
+    words = [one for one in operation.fields if not one.flags and one.times != "--"]
+    choices = next(filter(None, map(_choices, words)), ())
+    takes = next(map(_takes, words), "")
+    return shell_completion.Known(operation.name, operation.summary, flags, takes, choices)
 
 
-def _takes(action: argparse.Action) -> str:
-    metavar = str(action.metavar or "").rstrip("…")
-    return "id" if metavar == "ID" else "file" if metavar in _FILES else "value"
+def _choices(field: Field) -> tuple[str, ...]:
+    return field.choices or _KNOWN.get(field.name, ())
+
+
+def _takes(field: Field) -> str:
+    if field.kind is bool:
+        return ""
+    metavar = field.metavar.rstrip("…")
+    return "id" if metavar in _IDS else "file" if metavar in _FILES else "value"

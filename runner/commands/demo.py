@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands import run
-from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 else:
     demo = lazy_module("runner.app.build.demo")
     new_project = lazy_module("runner.app.build.new_project")
-
-_DEMO = """\
-examples:
-  runner demo               in a new folder of the system's temporary ones
-  runner demo try-it        in this one, which must not be there yet
-"""
 _BEFORE = """\
 A plan of four tasks. TASK-001 is a cart that adds up prices in euros. TASK-002 makes shipping free
 from 100 euros on. TASK-003 counts parcels: its implementer sees one test, and two more are held
@@ -52,11 +45,6 @@ Your own project: runner init, in a git repository.
 """
 
 
-def demo_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner demo` takes."""
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where it is built; made anew")
-
-
 def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build it and tell it. Raises RunnerError for a folder that is there already."""
     folder = _find_folder(given.folder)
@@ -64,7 +52,7 @@ def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
     alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do
-    # one after the other, so that it is told the same every time
+    # one after the other, so that the output is the same every time
     code = run.run_words(("--jobs", "1", "--review", "off"), alone)
     if code is not ExitCode.REGRESSION:
         return code
@@ -81,21 +69,11 @@ def _find_folder(named: str | None) -> Path:
     return folder
 
 
-_INIT = """\
-examples:
-  mkdir hello && cd hello && git init && runner init
-  runner                          then builds it
-"""
 _AGENTS = """\
   - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
   - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
   - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
 """
-
-
-def init_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner init` takes."""
-    del parser
 
 
 def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -107,9 +85,3 @@ def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")
     print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
     return ExitCode.OK
-
-
-COMMANDS = {
-    "demo": Command(_DEMO, demo_arguments, execute_demo),
-    "init": Command(_INIT, init_arguments, execute_init),
-}

@@ -32,49 +32,6 @@ else:
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
     sync_marks = lazy_module("runner.app.write.sync_marks")
 
-EXAMPLES = {
-    "import": """\
-examples:
-  runner import specs/001-export/tasks.md
-  runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
-  runner import backlog -n              what would be written, and nothing is
-  runner import todo.md                 at a terminal it asks once what proves the tasks
-  runner import - --from checklist < todo.md
-  runner import specs --draft           who drafts names files and proofs; all of it waits
-
-Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
-Titles, dependencies, criteria, priorities and files that are named come along; commands never.
-""",
-    "sync": """\
-examples:
-  runner sync -n         what differs here and there
-  runner sync            marks what is proven here, in the file that it came from
-""",
-}
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner import` and `runner sync` take."""
-    name = parser.get_default("called")
-    add = parser.add_argument
-    if name == "import":
-        add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
-        add(
-            "--from",
-            dest="form",
-            choices=[str(one) for one in Form],
-            help="the form, where its shape tells not",
-        )
-        add("--test", metavar="COMMAND", default="", help="proves every task that names files")
-        add("--draft", action="store_true", help="have files and proofs drafted; it waits for you")
-        add("--trust", action="store_true", help="with --draft: start who drafts unasked")
-        add("--accept-done", action="store_true", help="waive, by name, what is marked as done")
-    else:
-        add("--uncheck", action="store_true", help="take marks away that nothing here proves")
-    add("-n", "--dry-run", action="store_true", help="write nothing; say what would be written")
-    add("--json", action="store_true", help="one JSON document")
-    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Import or mark; exit 6 where a file was saved meanwhile."""
@@ -146,8 +103,8 @@ def _ask_test(project: Project, count: int) -> str:
         file=sys.stderr,
         flush=True,
     )
-    said = sys.stdin.readline().strip()
-    return found if said == "=" else said
+    typed = sys.stdin.readline().strip()
+    return found if typed == "=" else typed
 
 
 # --- sync -----------------------------------------------------------------------------
@@ -162,7 +119,7 @@ def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
         drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
         print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")
     elif not given.dry_run and done.files:
-        said = [f"marked: {join_few(done.marked)}"] if done.marked else []
-        said += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
-        print("\n".join(said or ["nothing was written"]))
+        lines = [f"marked: {join_few(done.marked)}"] if done.marked else []
+        lines += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
+        print("\n".join(lines or ["nothing was written"]))
     return ExitCode.OK

@@ -1,11 +1,10 @@
 """`runner gate`: what a pull request may break, run on what it is when it is merged.
 
-`runner check-coverage`: how much of a task's own lines its test contracts run.
+`runner pipeline check-coverage`: how much of a task's own lines its test contracts run.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +18,7 @@ from runner.app.prove.measure_coverage import (
     coverage_document,
     coverage_lines,
 )
-from runner.commands.catalogue import Command
 from runner.commands.output import (
-    add_proof_flags,
     ask_trust,
     load_trusted_plan,
     open_with_gates,
@@ -38,6 +35,7 @@ from runner.text.display import display
 from runner.text.wording import finding_lines, plural
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from runner.app.build import run_reports
@@ -46,35 +44,7 @@ if TYPE_CHECKING:
     from runner.app.prove.prove_tree import Reproven
 else:
     run_reports = lazy_module("runner.app.build.run_reports")
-
-_GATE = """\
-with a plan: the tasks and contracts that the pull request may break; without one: the tests that
-reach what it changes by imports, or were seen to run it (--record), or all of them, with a reason
-exit: 0 nothing breaks, 1 something does, 2 settings, 3 a person has to (a conflict, trust)
-
-examples:
-  runner gate                              HEAD into the branch that CI names, else origin's
-  runner gate --base origin/main --json
-  runner gate --record                     on the base: what each file of tests runs
-  runner gate --comment gate.md            what a comment on the pull request would say
-  runner gate --head pr-12 --moved-from abc1234    only where the base's move meets its tests
-"""
 _FILES = ("comment", "junit", "sarif")
-
-
-def gate_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner gate` takes."""
-    add = parser.add_argument
-    add("--base", metavar="REV", default="", help="what it is to be merged into")
-    add("--head", metavar="REV", default="HEAD", help="the pull request (default: HEAD)")
-    add("--tests", metavar="COMMAND", default="", help="what runs all tests; a plan does not count")
-    add("--map", metavar="FILE", help="what tests ran on the base (default: in your cache)")
-    add("--record", action="store_true", help="make that map, on the base's own commit")
-    add("--all", action="store_true", help="run everything, whatever the change is")
-    add("--moved-from", metavar="REV", default="", help="where the base was: rerun where they meet")
-    for file in _FILES:
-        add(f"--{file}", metavar="FILE", help=_HELP[file])
-    add_proof_flags(parser)
 
 
 _HELP = {
@@ -90,8 +60,8 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         why = "--record takes no --base, --all or --moved-from: it measures the base's own commit"
         raise RunnerError(why, hint="check the base out, then: runner gate --record")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    said = {name: value for name, value in flags.items() if value is not None}
-    project = Project.open(Path.cwd(), environ, said, plan_needed=False)
+    settings = {name: value for name, value in flags.items() if value is not None}
+    project = Project.open(Path.cwd(), environ, settings, plan_needed=False)
 
     def trust(suite: TestSuite) -> None:
         ask_trust(project, suite.as_plan(), trusted=given.trust, again=type_again(given, "--trust"))
@@ -127,13 +97,13 @@ def _warn_of_uncommitted(repository: Repository, head: str) -> None:
         tell(f"note: {plural(len(dirty), 'file')} not committed: not part of what is measured")
 
 
-def _tell_ran(said: Reproven) -> None:
+def _tell_ran(ran: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
-    sign = "failed" if said.failed else "passed"
-    who = "" if said.task == TESTS else f"{display(said.task)}  "
-    line = f"{who}{display(said.contract)}  {sign}  {said.seconds:.1f} s"
+    sign = "failed" if ran.failed else "passed"
+    who = "" if ran.task == TESTS else f"{display(ran.task)}  "
+    line = f"{who}{display(ran.contract)}  {sign}  {ran.seconds:.1f} s"
     print(redact(line), file=sys.stderr, flush=True)
-    for finding in said.findings if said.failed else ():
+    for finding in ran.findings if ran.failed else ():
         lines = (f"  {line}" for line in finding_lines(finding))
         print(redact("\n".join(lines)), file=sys.stderr, flush=True)
 
@@ -165,36 +135,15 @@ def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
 # --- coverage of a task's lines -------------------------------------------------------
 
 
-_CHECK_COVERAGE = """\
-What the journal knows is told where the tree is still the one that was measured; else the task's
-test contracts run in a scratch tree with the files as they are now.
-
-exit codes: 0 the threshold is reached, or there is nothing to measure; 1 it is not, or a test
-failed; 2 wrong usage
-
-examples:
-  runner check-coverage --task TASK-003
-  runner check-coverage --threshold 70 --task TASK-003 --json
-"""
-
-
-def check_coverage_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner check-coverage` takes."""
-    add = parser.add_argument
-    add("--task", required=True, metavar="ID", help="the task whose lines are meant")
-    add("--threshold", type=_percent, metavar="PERCENT", help="default: what the plan asks for")
-    add("--again", action="store_true", help="run the test contracts whatever the journal knows")
-    add("--trust", action="store_true", help="let this repository's commands run")
-    add("--json", action="store_true", help="one JSON document")
-
-
-def _percent(text: str) -> float:
+def _read_percent(text: str) -> float:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
         number = -1.0
     if not 0 <= number <= 100:  # noqa: PLR2004 - percent
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+        raise RunnerError(
+            f"{text!r} is no percentage from 0 to 100", hint="runner pipeline check-coverage --help"
+        )
     return number
 
 
@@ -203,14 +152,9 @@ def execute_check_coverage(given: argparse.Namespace, environ: Mapping[str, str]
     project = open_with_gates(environ, {})
     again = type_again(given, "--trust")
     load_trusted_plan(project, trusted=given.trust, again=again)
-    found = check_coverage(project, CoverageRequest(given.task, given.threshold, given.again))
+    threshold = None if given.threshold is None else _read_percent(given.threshold)
+    found = check_coverage(project, CoverageRequest(given.task, threshold, given.again))
     for line in () if given.json else found.trouble:
         print(f"runner: {display(line)}", file=sys.stderr)
     say(found, coverage_lines, coverage_document, as_json=given.json)
     return ExitCode.OK if found.passed else ExitCode.FAILED
-
-
-COMMANDS = {
-    "gate": Command(_GATE, gate_arguments, execute_gate),
-    "check-coverage": Command(_CHECK_COVERAGE, check_coverage_arguments, execute_check_coverage),
-}

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import __version__
-from runner.commands.catalogue import TABLE, TOPICS
+from runner.commands.parser import add_fields
 from runner.errors import ExitCode, RunnerError
+from runner.extensions import registry
 from runner.lazy_module import lazy_module
+from runner.operations.table import (
+    FOR_PROGRAMS,
+    TABLE,
+    TOP,
+    TOPICS,
+    all_operations,
+    children,
+    find_others,
+    operations_of,
+)
+from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
     import textwrap
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.commands import run_options
     from runner.report import summary
 else:
-    run_options = lazy_module("runner.commands.run_options")
     summary = lazy_module("runner.report.summary")
     textwrap = lazy_module("textwrap")
 
@@ -32,40 +43,22 @@ _RUN = (
     ("--trust", "run this plan's commands without asking"),
     ("-q, -v", "say less, say more"),
 )
-EXAMPLES = """\
-examples:
-  runner help --all
-  runner help run            everything about one command
-  runner help blocked        every reason of BLOCKED, and what to do
-  runner help blocked proof  one of them
-  runner help exit 3         what an exit code means, and what to do
-"""
 _PAGE = Path(__file__).with_name("when_it_stops.md")
 _WIDTH = 96
 _CHAPTERS = {"blocked": "Reasons of BLOCKED", "exit": "Exit codes"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner help` takes."""
-    names = [*(entry.name for entry in TABLE), *TOPICS]
-    said = "everything about this one; or blocked, or exit"
-    parser.add_argument("command", nargs="?", choices=names, metavar="COMMAND", help=said)
-    parser.add_argument("code", nargs="?", metavar="CODE", help="a reason of BLOCKED, an exit code")
-    parser.add_argument("--all", action="store_true", help="every command and every option of run")
-
-
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print it. Raises RunnerError for a reason or an exit code that there is not."""
-    del environ
     if given.command in TOPICS:
         print(_explain(given.command, given.code))
         return ExitCode.OK
-    print("\n".join(_full_help() if given.all else _one_screen()))
+    print("\n".join(_full_help(environ) if given.all else _one_screen(environ)))
     return ExitCode.OK
 
 
 def _explain(topic: str, code: str | None) -> str:
-    """What docs/when-it-stops.md says of one code, or of all."""
+    """What docs/reference/messages.md says of one code, or of all."""
     chapters = re.split(r"^## ", _PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     chapter = next(one for one in chapters if one.startswith(_CHAPTERS[topic]))
     _, *parts = re.split(r"^### ", chapter, flags=re.MULTILINE)
@@ -86,21 +79,11 @@ def _wrap(part: str) -> str:
     return "\n".join((name, *(textwrap.indent(one, "  ") for one in lines)))
 
 
-def hand_down_examples(parser: argparse.ArgumentParser) -> None:
-    """Give each command below this one the examples of it that the parser itself has."""
-    lines = (parser.epilog or "").splitlines()
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of what is below
-        below = action.choices.items() if isinstance(action.choices, dict) else ()
-        for name, one in below:
-            own = [line for line in lines if f"{parser.prog} {name} " in f"{line} "]
-            if own and not one.epilog:
-                one.formatter_class = parser.formatter_class
-                one.epilog = "\n".join(("examples:", *own))
-
-
-def _one_screen() -> Iterator[str]:
+def _one_screen(environ: Mapping[str, str]) -> Iterator[str]:
     yield from _head()
-    yield from _pairs((entry.name, entry.summary) for entry in TABLE if entry.shown)
+    yield from _pairs((one.name, one.summary) for one in map(TABLE.__getitem__, TOP) if one.shown)
+    yield ""
+    yield _name_extensions(environ)
     yield ""
     yield "options of run:"
     yield from _pairs(_RUN)
@@ -111,13 +94,51 @@ def _one_screen() -> Iterator[str]:
     yield "runner help blocked, runner help exit: what a reason or an exit code means, what to do"
 
 
-def _full_help() -> Iterator[str]:
+def _full_help(environ: Mapping[str, str]) -> Iterator[str]:
     yield from _head()
-    yield from _pairs((entry.name, entry.summary) for entry in TABLE)
+    yield from _pairs((name, TABLE[name].summary) for name in TOP)
     yield ""
+    yield "below them:"
+    yield from _pairs((one.name, one.summary) for name in TOP for one in children(name))
+    yield ""
+    yield "started by programs:"
+    yield from _pairs((name, TABLE[name].summary) for name in FOR_PROGRAMS)
+    yield ""
+    with suppress(RunnerError):  # what is wrong with one is shown below
+        if rows := operations_of(find_others(environ)):
+            yield "of other extensions:"
+            yield from _pairs((one.name, one.summary) for one in rows.values())
+            yield ""
+    yield from _list_extensions(environ)
     yield from _run_options().splitlines()
     yield ""
     yield from _exit_codes()
+
+
+def _name_extensions(environ: Mapping[str, str]) -> str:
+    """Return one line with the names of all extensions, or what is wrong with the person's."""
+    names = ", ".join(one.name for one in registry.OURS)
+    try:
+        named = "".join(f", {one.name}" for one in find_others(environ))
+    except RunnerError as error:
+        named = f"; {error.message}"
+    return f"extensions: {names}{named}"
+
+
+def _list_extensions(environ: Mapping[str, str]) -> Iterator[str]:
+    """Our extensions and those that the person named, each with what it lacks."""
+    yield "extensions:"
+    rows = [(one, registry.find_missing(one)) for one in registry.OURS]
+    lines = [
+        (one.name, one.summary + "".join(f"; {install_hint(extra)}" for extra in missing))
+        for one, missing in rows
+    ]
+    try:
+        lines += [(one.name, one.summary) for one in find_others(environ)]
+    except RunnerError as error:
+        lines += [("-", f"{error.message}; {error.hint}")]
+    yield from _pairs(lines)
+    yield ""
 
 
 def _head() -> Iterator[str]:
@@ -133,7 +154,7 @@ def _run_options() -> str:
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
     )
-    run_options.arguments(parser)
+    add_fields(parser, all_operations()["run"].fields)
     return parser.format_help().rstrip()
 
 

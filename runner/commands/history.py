@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.write.workplace import Workplace, display_path
-from runner.commands.catalogue import Command
 from runner.commands.output import ask_trust, confirm, say, type_again
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -48,31 +47,8 @@ else:
     blame = lazy_module("runner.history.blame")
 
 # --- back to what was -----------------------------------------------------------------
-
-
-_REPLAY = """\
-examples:
-  runner replay TASK-005            back to the code right after TASK-005; asks first
-  runner replay TASK-005 --yes      the same without asking; then: runner run --reuse
-  runner replay --verify --all      build all that landed again, from its recorded bytes
-  runner replay --verify TASK-003   that task alone
-"""
 _EVERY = 2.0
 """Seconds between two lines of progress."""
-
-
-def replay_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner replay` takes."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="the task to go back to")
-    parser.add_argument("--yes", action="store_true", help="do it without asking")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument(
-        "--verify", action="store_true", help="prove what landed again, in a scratch tree"
-    )
-    parser.add_argument("--all", action="store_true", help="with --verify: every task")
-    parser.add_argument("--trust", action="store_true", help="with --verify: run its commands")
-    parser.add_argument("--no-sandbox", action="store_true", help="with --verify: enclose nothing")
 
 
 def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -129,25 +105,6 @@ class _Progress:
             print(f"{self._done}/{self._total} {display(one.step.task)}", file=sys.stderr)
 
 
-_UNDO = """\
-examples:
-  runner undo TASK-009                      asks, then reverts it by a commit; the task is PENDING
-  runner undo TASK-009 --yes                without the question, as a script needs it
-  runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
-  runner undo TASK-009 -n                   what would change, and do nothing
-"""
-
-
-def undo_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner undo` takes."""
-    parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--force", action="store_true", help="though other files import its own")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
 def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
     project = Project.open(Path.cwd(), environ)
@@ -176,19 +133,6 @@ def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 # --- who wrote a line -----------------------------------------------------------------
 
 
-_BLAME = """\
-examples:
-  runner blame src/booking/models.py      whose the lines of a file are
-  runner blame src/booking/models.py:41   all that is known of one line
-"""
-
-
-def blame_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner blame` takes."""
-    parser.add_argument("place", metavar="FILE[:LINE]", help="a file that git knows")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
 def execute_blame(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask git and the commits' trailers; the journal is not needed."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
@@ -197,31 +141,16 @@ def execute_blame(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     if given.json:
         print(document("blame", path=path, line=line or None, lines=found), end="")
     else:
-        told = (
+        shown = (
             blame.blame_lines(found)
             if not line
             else (row for one in found for row in blame.stretch_lines(one))
         )
-        print(redact("\n".join(told)) if found else f"{display(path)} is empty")
+        print(redact("\n".join(shown)) if found else f"{display(path)} is empty")
     return ExitCode.OK
 
 
 # --- what is in no commit yet ---------------------------------------------------------
-
-
-_COMMIT_BY_TASK = """\
-examples:
-  runner commit-by-task                  one commit for each task with logged writes
-  runner commit-by-task --dry-run        which commits that would be
-  runner commit-by-task --task TASK-003  that task's alone; exit 6 where others come first
-"""
-
-
-def commit_by_task_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner commit-by-task` takes."""
-    parser.add_argument("--task", default="", metavar="ID", help="only this task's commit")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="commit nothing")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute_commit_by_task(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -235,43 +164,22 @@ def execute_commit_by_task(given: argparse.Namespace, environ: Mapping[str, str]
 
 
 # --- every approved write -------------------------------------------------------------
-
-
-_WRITE_LOG = """\
-examples:
-  runner write-log record --task TASK-003 --file src/app.py
-  runner write-log show --task TASK-003
-  runner write-log show --json
-"""
 _SHORT_DIGEST = 12
 
 
-def write_log_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner write-log` takes."""
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    record = commands.add_parser("record", help="note a write as it stands", allow_abbrev=False)
-    record.add_argument("--task", required=True, metavar="ID", help="the task it was for")
-    record.add_argument("--file", required=True, metavar="PATH", help="the file that was written")
-    show = commands.add_parser(
-        "show", help="what was written, and became of it", allow_abbrev=False
-    )
-    show.add_argument("--task", default="", metavar="ID", help="only what is of this task")
-    show.add_argument("--json", action="store_true", help="one JSON document")
+def record_write(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Note a write as it stands. Raises RunnerError for a file that is not there."""
+    change = staged_states.record_write(Workplace.of(Path.cwd(), environ), given.task, given.file)
+    print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
+    return ExitCode.OK
 
 
-def execute_write_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Record or show. Raises RunnerError for a file that is not there."""
+def show_writes(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show what was written, and what became of it."""
     workplace = Workplace.of(Path.cwd(), environ)
-    if given.command == "record":
-        change = staged_states.record_write(workplace, given.task, given.file)
-        print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
-        return ExitCode.OK
-    return _show_log(workplace, given.task, as_json=given.json)
-
-
-def _show_log(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:
-    history = log.WriteLog(workplace.root).show(workplace.task(typed)[0] if typed else "")
-    if as_json:
+    task = workplace.task(given.task)[0] if given.task else ""
+    history = log.WriteLog(workplace.root).show(task)
+    if given.json:
         writes = [staged_states.describe_write(one) for one in history.writes]
         sys.stdout.write(document("write-log", writes=writes, damaged=history.damaged))
     elif history.writes:
@@ -300,12 +208,3 @@ def _log_row(one: Written) -> tuple[str, ...]:
         one.review,
         outcome,
     )
-
-
-COMMANDS = {
-    "replay": Command(_REPLAY, replay_arguments, execute_replay),
-    "undo": Command(_UNDO, undo_arguments, execute_undo),
-    "blame": Command(_BLAME, blame_arguments, execute_blame),
-    "commit-by-task": Command(_COMMIT_BY_TASK, commit_by_task_arguments, execute_commit_by_task),
-    "write-log": Command(_WRITE_LOG, write_log_arguments, execute_write_log),
-}

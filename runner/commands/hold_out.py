@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -25,38 +24,6 @@ else:
     documents = lazy_module("runner.report.documents")
     held_out_output = lazy_module("runner.app.answer.held_out_output")
     hold_out = lazy_module("runner.app.write.hold_out")
-
-_HOLD_OUT = """\
-examples:
-  runner hold-out TASK-003 tests/test_acceptance.py
-                            into the store, and into the plan; the original goes
-  runner hold-out TASK-003 tests/test_acceptance.py \\
-    --contract "python -m pytest -q tests/test_acceptance.py"
-  runner hold-out TASK-003 tests/test_acceptance.py --replace     mended tests
-  runner hold-out TASK-003 tests/test_acceptance.py --drop --reason "asks too much"
-  runner hold-out TASK-003 --from ~/tests     a fresh clone: the files of its plan
-  runner hold-out --list
-  runner hold-out --check                     exit 1 where a file is missing
-  runner hold-out --show TASK-003             the files, on a terminal only
-"""
-
-
-def hold_out_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner hold-out` takes."""
-    add = parser.add_argument
-    add("task", nargs="?", default="", metavar="TASK", help="the task: TASK-003, or 3")
-    add("files", nargs="*", metavar="FILE", help="test files, relative to the project")
-    add("--contract", default="", metavar="COMMAND", help="the command that runs them")
-    add("--list", action="store_true", help="every held-out file and its state")
-    add("--check", action="store_true", help="whether every file is in the store")
-    add("--show", default="", metavar="TASK", help="the bytes, on a terminal only")
-    add("--replace", action="store_true", help="new bytes for files that are held out")
-    add("--drop", action="store_true", help="take files out of plan and store")
-    add("--reason", default="", metavar="TEXT", help="why they are dropped")
-    add("--from", dest="source", default="", metavar="FOLDER", help="take the files from there")
-    add("--copy", action="store_true", help="leave the originals; files that git has, too")
-    add("--json", action="store_true", help="one JSON document; never bytes of a file")
-    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
 def execute_hold_out(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -136,6 +103,3 @@ def _drop(project: Project, given: argparse.Namespace) -> ExitCode:
     kept = hold_out.drop_held_out(project, given.task, given.files, given.reason)
     print(f"{plural(len(given.files), 'file')} dropped; a copy is in {display(str(kept))}")
     return ExitCode.OK
-
-
-COMMANDS = {"hold-out": Command(_HOLD_OUT, hold_out_arguments, execute_hold_out)}

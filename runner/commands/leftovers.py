@@ -1,4 +1,4 @@
-"""What runs left: `runner artifacts` lists, fetches, stores it; `prune` takes away what is old."""
+"""What runs left: `runner team artifacts` lists and stores it; `prune` removes what is old."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import Command
 from runner.config.sizes import format_size
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -34,57 +33,17 @@ else:
 # --- the store ------------------------------------------------------------------------
 
 
-_ARTIFACTS = """\
-With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a process of its own stores what each
-run and each ship left once it is over: patches, analysis, logs and reports of the proofs, the
-journal, and metadata.json with all digests. No run waits for it. What is stored is never written
-again; what the secret scan refuses stays here, and is told.
-
-examples:
-  runner artifacts list
-  runner artifacts get --to kept
-  runner artifacts get 019a2 patches/final.patch --to kept
-  runner artifacts push
-"""
-
-
-def artifacts_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner artifacts` takes."""
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    listing = commands.add_parser("list", help="what is stored, and what waits", allow_abbrev=False)
-    listing.add_argument(
-        "run", nargs="?", default="", metavar="RUN", help="the beginning of its id"
-    )
-    listing.add_argument("--remote", action="store_true", help="ask the store, not the journal")
-    getting = commands.add_parser("get", help="fetch a run's files", allow_abbrev=False)
-    getting.add_argument(
-        "run", nargs="?", default="", metavar="RUN", help="the beginning of its id; else the last"
-    )
-    getting.add_argument("paths", nargs="*", metavar="PATH", help="single files; else all")
-    getting.add_argument(
-        "--to", default="", metavar="FOLDER", help="where to (default: the run's id)"
-    )
-    pushing = commands.add_parser("push", help="store now what waits", allow_abbrev=False)
-    pushing.add_argument("--quiet", action="store_true", help="say nothing but what went wrong")
-    for one in (listing, getting, pushing):
-        one.add_argument("--json", action="store_true", help="one JSON document")
-        one.add_argument("--store", metavar="PLACE", help="another store than the one that is set")
-        one.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
-def execute_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """List, fetch or store. Raises RunnerError where no store is set, or it is away."""
+def _open_project(
+    given: argparse.Namespace, environ: Mapping[str, str], *, plan_needed: bool = False
+) -> Project:
     flags = {"task_graph": given.task_graph, "artifacts_store": given.store}
-    needed = given.command == "push"
-    project = Project.open(
-        Path.cwd(), environ, {k: v for k, v in flags.items() if v}, plan_needed=needed
-    )
-    if given.command == "list":
-        return _list(given, project)
-    return _get(given, project) if given.command == "get" else _push(given, project)
+    settings = {name: value for name, value in flags.items() if value}
+    return Project.open(Path.cwd(), environ, settings, plan_needed=plan_needed)
 
 
-def _list(given: argparse.Namespace, project: Project) -> ExitCode:
+def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show what is stored, and what waits. Raises RunnerError where no store is set."""
+    project = _open_project(given, environ)
     with patience("asking the artifact store"):
         found = artifact_list.list_artifacts(project, given.run, remote=given.remote)
     trouble = artifact_export.read_trouble(project)
@@ -93,10 +52,10 @@ def _list(given: argparse.Namespace, project: Project) -> ExitCode:
         print(document("artifact-list", store=where, trouble=trouble, artifacts=found), end="")
         return ExitCode.OK
     if trouble:
-        print(f"note: {display(trouble)}; runner artifacts push", file=sys.stderr)
+        print(f"note: {display(trouble)}; runner team artifacts push", file=sys.stderr)
     if not found:
-        said = "nothing is stored yet" if project.settings.artifacts_store else "no store is set"
-        print(said, file=sys.stderr)
+        message = "nothing is stored yet" if project.settings.artifacts_store else "no store is set"
+        print(message, file=sys.stderr)
         return ExitCode.OK
     print(table(("run", "file", "", "bytes", "sha256"), [_row(one) for one in found]), end="")
     return ExitCode.OK
@@ -108,7 +67,9 @@ def _row(one: Listed) -> tuple[str, ...]:
     return (one.run[:13], display(one.path), state, size, one.sha256[:12])
 
 
-def _get(given: argparse.Namespace, project: Project) -> ExitCode:
+def fetch_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Fetch a run's files. Raises RunnerError where the store is away."""
+    project = _open_project(given, environ)
     run, paths = given.run, list(given.paths)
     if "/" in run or "." in run:  # a path alone: of the last run
         run, paths = "", [run, *paths]
@@ -127,7 +88,10 @@ def _facts(got: Fetched) -> dict[str, object]:
     return {"run": got.run, "folder": got.folder, "paths": got.paths, "bytes": got.bytes}
 
 
-def _push(given: argparse.Namespace, project: Project) -> ExitCode:
+def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Store now what waits. Raises RunnerError where other bytes are stored there."""
+    project = _open_project(given, environ, plan_needed=True)
+
     def say(line: str) -> None:
         if not (given.quiet or given.json):
             print(line, file=sys.stderr, flush=True)
@@ -154,27 +118,6 @@ def _pushed(done: Exported) -> dict[str, object]:
 
 
 # --- taken away -----------------------------------------------------------------------
-
-
-_PRUNE = """\
-What goes: logs of attempts at tasks that are DONE, draft branches that are merged or whose task is
-over, scratch trees that nobody used, and objects that workers of a cluster kept. What stays: the
-logs that evidence names, everything of an open task, what is still to be stored as an artifact,
-branches that are checked out or have commits of yours.
-
-examples:
-  runner prune --older-than 90d --dry-run
-  runner prune --older-than 12w
-"""
-
-
-def prune_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner prune` takes."""
-    parser.add_argument(
-        "--older-than", required=True, metavar="AGE", help="such as 90d, 12w or 36h"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -211,9 +154,3 @@ def _summary(done: PruneRecord, *, dry_run: bool) -> str:
 def _size(amount: int) -> str:
     """Whole kilobytes, and larger units where they are reached."""
     return format_size(amount) if amount >= 1 << 20 else f"{-(-amount // 1024)} kB"
-
-
-COMMANDS = {
-    "artifacts": Command(_ARTIFACTS, artifacts_arguments, execute_artifacts),
-    "prune": Command(_PRUNE, prune_arguments, execute_prune),
-}

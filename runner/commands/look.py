@@ -1,8 +1,8 @@
-"""What there is, told, and nothing is run: plan, graph, repository, machine and settings.
+"""Show what there is, and run nothing: plan, graph, repository, machine and settings.
 
 `runner validate` has every mistake of the plan and of the files beside it at once; `graph` its
-tasks as Mermaid, DOT, plain text or a picture; `analyse` what the repository is, read from its
-commit; `doctor` what this machine offers and what is missing; `settings` each value and its source.
+tasks as Mermaid, DOT, plain text or a picture; `doctor` what this machine offers and what is
+missing, or what the repository is, read from its commit; `settings` each value and its source.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import Command
 from runner.config.settings import NAMES, SETTABLE
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
@@ -54,22 +53,6 @@ else:
 # --- the plan -------------------------------------------------------------------------
 
 
-_VALIDATE = """\
-examples:
-  runner validate                            exit 0, or 2 with every mistake
-  runner validate --task-graph plans/two.md
-"""
-
-
-def validate_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner validate` takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument(
-        "--strict", action="store_true", help="what a run would only block is a mistake"
-    )
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
 def execute_validate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
     from runner.app.inspect.validation import validate
@@ -92,8 +75,8 @@ def _print_text(validation: Validation) -> None:
         errors = [problem.is_error for problem in problems if problem.path == path]
         numbers = (errors.count(True), "mistake"), (errors.count(False), "warning")
         found.setdefault(path, []).extend(plural(*number) for number in numbers)
-    for path, said in found.items():
-        print(f"{path}: {', '.join(said)}")
+    for path, tasks in found.items():
+        print(f"{path}: {', '.join(tasks)}")
 
 
 def _print_document(found: Validation) -> None:
@@ -111,27 +94,6 @@ def _print_document(found: Validation) -> None:
 
 
 # --- the graph ------------------------------------------------------------------------
-
-
-_GRAPH = """\
-examples:
-  runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
-  runner graph                     drawn, in the terminal
-  runner graph --format svg > graph.svg
-  runner graph --json              nodes and edges for a program
-"""
-
-
-def graph_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner graph` takes."""
-    parser.add_argument(
-        "--format",
-        choices=("mermaid", "dot", "ascii", "svg"),
-        help="mermaid text, Graphviz dot, plain text, or a picture (default: plain text on a"
-        " terminal, else mermaid)",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
 def execute_graph(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -165,55 +127,24 @@ def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
 # --- the repository -------------------------------------------------------------------
 
 
-_ANALYSE = """\
-examples:
-  runner analyse            stack, builds, tests, gates, packages, owners, imports, hot files
-  runner analyse --json     the same, whole, as one document; the same for the same commit
-"""
-
-
-def analyse_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner analyse` takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def execute_analyse(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Print it; a plan is not needed."""
+def _describe_repository(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print what the repository is; a plan is not needed."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.json:
         print(repository_analysis.analysis_document(project), end="")
     else:
-        print(
-            "\n".join(
-                map(
-                    display,
-                    repository_analysis.analysis_lines(repository_analysis.analyse(project)),
-                )
-            )
-        )
+        lines = repository_analysis.analysis_lines(repository_analysis.analyse(project))
+        print("\n".join(map(display, lines)))
     return ExitCode.OK
 
 
 # --- the machine ----------------------------------------------------------------------
 
 
-_DOCTOR = """\
-examples:
-  runner doctor            exit 0, or 3 where something that is needed is missing
-  runner doctor --remote   also whether the remote can be published to (`publish`)
-  runner doctor --json
-"""
-
-
-def doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner doctor` takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--remote", action="store_true", help="also ask the remote of `publish`")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
 def execute_doctor(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look at everything; exit 3 where something that is needed is missing."""
+    if given.repository:
+        return _describe_repository(given, environ)
     signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
     stops = (diagnostic.State.WRONG, diagnostic.State.MISSING)
     missing = any(sign.state in stops for sign in signs)
@@ -233,18 +164,6 @@ def _doctor_text(signs: Sequence[Diagnostic]) -> str:
 
 
 # --- the settings ---------------------------------------------------------------------
-
-
-_SETTINGS = """\
-examples:
-  runner settings
-  RUNNER_JOBS=2 runner settings --json
-"""
-
-
-def settings_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner settings` takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute_settings(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -295,12 +214,3 @@ def _format_value(value: object) -> str:
         case tuple():
             return ", ".join(map(_format_value, value))
     return str(value)
-
-
-COMMANDS = {
-    "validate": Command(_VALIDATE, validate_arguments, execute_validate),
-    "graph": Command(_GRAPH, graph_arguments, execute_graph),
-    "analyse": Command(_ANALYSE, analyse_arguments, execute_analyse),
-    "doctor": Command(_DOCTOR, doctor_arguments, execute_doctor),
-    "settings": Command(_SETTINGS, settings_arguments, execute_settings),
-}

@@ -1,6 +1,6 @@
-"""`runner show`, `why`, `brief`, `evidence`, `plan`: one task whole, and its own plan.
+"""`runner show`, `why`, `evidence`, `plan`: one task whole, and its own plan.
 
-Why it stands as it does, what its implementer is told, what its DONE rests on; how an agent means
+Why it stands as it does, its implementer's brief, what its DONE rests on; how an agent means
 to build it, so that the next run builds it so.
 """
 
@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.task_view import describe_task_whole, portrait
-from runner.commands.catalogue import Command
 from runner.commands.output import open_console
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.attestations import encode
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
     from runner.app.prove import attest, find_evidence
+    from runner.commands import verify
     from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
@@ -39,19 +39,7 @@ else:
     waiting_document = lazy_module("runner.app.answer.waiting_document")
     attest = lazy_module("runner.app.prove.attest")
     find_evidence = lazy_module("runner.app.prove.find_evidence")
-
-
-def add_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
-    """`ID`, `--json` and `--task-graph`."""
-    number = None if needed else "?"
-    parser.add_argument("id", nargs=number, metavar="ID", help="the task: TASK-003, or 3")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
-def add_verbose(parser: argparse.ArgumentParser) -> None:
-    """`-v` of commands that leave digests out."""
-    parser.add_argument("-v", "--verbose", action="store_true", help="commits and digests in full")
+    verify = lazy_module("runner.commands.verify")
 
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
@@ -60,22 +48,10 @@ def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     return task_inquiry.find_one_task(project, given.id)
 
 
-_SHOW = """\
-examples:
-  runner show TASK-003
-  runner show 3 -v        with commits, trees and digests in full
-  runner show 3 --json
-"""
-
-
-def show_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner show` takes."""
-    add_arguments(parser)
-    add_verbose(parser)
-
-
 def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
+    if given.brief or given.parts:
+        return _show_brief(given, environ)
     asked = one_task(given, environ)
     task, view, story = asked.task, asked.view, task_inquiry.load_story(asked)
     if given.json:
@@ -86,19 +62,6 @@ def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     return ExitCode.OK
 
 
-_WHY = """\
-examples:
-  runner why TASK-003
-  runner why 3 --json
-  runner why                everything that does not go on by itself
-"""
-
-
-def why_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner why` takes."""
-    add_arguments(parser, needed=False)
-
-
 def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
     from runner.app.inspect.causes import explain_cause
@@ -106,19 +69,10 @@ def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     if given.id is None:
         return _explain_all(given, environ)
     asked = one_task(given, environ)
-    cause = task_inquiry.explain(asked)
     if given.json:
-        said = document(
-            "why",
-            task=asked.id,
-            status=asked.view.status(asked.id),
-            reason=asked.view.states[asked.id].reason,
-            cause=cause,
-            roots=list(dict.fromkeys(root.task for root in cause.roots)),
-        )
-        print(said, end="")
+        print(document("why", **task_inquiry.describe_why(asked)), end="")
     else:
-        print("\n".join(explain_cause(cause)))
+        print("\n".join(explain_cause(task_inquiry.explain(asked))))
     return ExitCode.OK
 
 
@@ -133,25 +87,11 @@ def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     for cause in causes:
         print("\n".join(explain_cause(cause)), end="\n\n")
     if not causes:
-        print("nothing stands in the way: runner status says what is next")
+        print("nothing is blocked: runner status says what is next")
     return ExitCode.OK
 
 
-_BRIEF = """\
-examples:
-  runner brief TASK-003                 the brief; what its parts cost on standard error
-  runner brief 3 --parts                only what its parts cost, in tokens
-  runner brief 3 --json
-"""
-
-
-def brief_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner brief` takes."""
-    add_arguments(parser)
-    parser.add_argument("--parts", action="store_true", help="only the tokens of each part")
-
-
-def execute_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def _show_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the brief, made by the very code that makes a run's."""
     asked = one_task(given, environ)
     made = task_inquiry.next_brief(asked)
@@ -183,29 +123,12 @@ def _warn(brief: Brief) -> None:
 # --- what its DONE rests on -----------------------------------------------------------
 
 
-_EVIDENCE = """\
-examples:
-  runner evidence TASK-003
-  runner evidence 3 -v              with commits, trees and digests in full
-  runner evidence 3 --json
-  runner evidence 3 --format in-toto > proof.json   for whoever has a clone, and not your word
-"""
-
-
-def evidence_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner evidence` takes."""
-    add_arguments(parser)
-    add_verbose(parser)
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "in-toto"),
-        default="text",
-        help="in-toto: a statement of its proof that others can check, as its commit tells it",
-    )
-
-
 def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the evidence; exit 1 for a task that has none."""
+    if given.check:
+        return verify.check_statement(given, environ)
+    if given.run:
+        raise RunnerError("--run goes with --check", hint="runner evidence --check FILE --run")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = find_evidence.find_evidence(project, given.id)
     if given.format == "in-toto":
@@ -226,28 +149,6 @@ def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> E
 
 
 # --- its own plan ---------------------------------------------------------------------
-
-
-_PLAN = """\
-examples:
-  runner plan TASK-003          make its plan, or show the one that is there
-  runner plan TASK-003 --again --reason "without a new module"
-                                another one instead
-exit code: 0 there is an approved plan, 3 it waits for you or no plan did, 5 stopped by a budget
-  or a loop
-"""
-
-
-def plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner plan` takes."""
-    add_arguments(parser)
-    add = parser.add_argument
-    add("--again", action="store_true", help="plan again, though there is a plan")
-    add("--reason", default="", help="what the new plan is to do better")
-    add("--trust", action="store_true", help="run this plan's commands without asking")
-    add("--plan-review", choices=("prompt", "auto", "off"), help="who approves the plan")
-    add("--no-sandbox", action="store_true", help="run the agent without a sandbox")
-    add("--allow-dirty", action="store_true", help="plan on HEAD beside uncommitted changes")
 
 
 def execute_plan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -281,12 +182,3 @@ def _show_plan(came: PlanningResult, *, as_json: bool) -> None:
     else:
         print(waiting_document.format_plan(came.plan, came.task.id), end="")
         print(one_task_runs.format_standing(came.plan, came.task.id), file=sys.stderr)
-
-
-COMMANDS = {
-    "show": Command(_SHOW, show_arguments, execute_show),
-    "why": Command(_WHY, why_arguments, execute_why),
-    "brief": Command(_BRIEF, brief_arguments, execute_brief),
-    "evidence": Command(_EVIDENCE, evidence_arguments, execute_evidence),
-    "plan": Command(_PLAN, plan_arguments, execute_plan),
-}

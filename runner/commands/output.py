@@ -62,20 +62,6 @@ def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer
 # --- what a person is asked -----------------------------------------------------------
 
 
-def add_proof_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of a command that proves again: trust, sandbox, jobs, form and plan."""
-    add = parser.add_argument
-    add("--trust", action="store_true", help="run this plan's commands without asking")
-    add(
-        "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
-        help="what encloses commands",
-    )
-    add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
-    add("--json", action="store_true", help="one JSON document")
-    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
 def tell(line: str) -> None:
     """Say something beside the result."""
     print(display(line), file=sys.stderr, flush=True)
@@ -97,7 +83,7 @@ def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str)
         return True
     if not _is_terminal() or environ.get("CI", "").lower() == "true":
         raise RunnerError(
-            "nothing was done: a person has to say yes", hint=again, code=ExitCode.PERSON
+            "not confirmed, nothing changed; add --yes", hint=again, code=ExitCode.PERSON
         )
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -120,7 +106,7 @@ def ask_trust(project: Project, plan: Plan, *, trusted: bool, again: str) -> Non
 
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
-    """The project with the gates that it declares; what is missing for them is said.
+    """Open the project with the gates that it declares, and report what they lack.
 
     A flag that is None was not given.
     """

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import Command
 from runner.commands.output import open_console, say
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -54,19 +53,6 @@ else:
 # --- what waits -----------------------------------------------------------------------
 
 
-_REVIEW = """\
-examples:
-  runner review             what waits for you, numbered
-  runner review TASK-003    what that task wants to change, as a diff
-"""
-
-
-def review_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner review` takes."""
-    parser.add_argument("what", nargs="*", metavar="ID", help="task, draft, or number")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
 def execute_review(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List what waits, or show what was named of it."""
     if given.what and all(word.upper().startswith("DRAFT-") for word in given.what):
@@ -106,9 +92,9 @@ def _review(
         return ExitCode.OK
     if not shown and not by_hand:
         print("nothing waits for you")
-    said = [one for one in known if one.answered and (one in shown or not given.what)]
+    answered = [one for one in known if one.answered and (one in shown or not given.what)]
     places = _number(project, known, shown, anew=not given.what)
-    for place, one in (*places, *(("", one) for one in said)):
+    for place, one in (*places, *(("", one) for one in answered)):
         print(f"{place}{display(one.task)} {display(one.title)} — {display(one.note)}")
         if one in shown:
             for line in waiting_document.lines_below(
@@ -177,33 +163,6 @@ def _show_stale(project: Project, repository: Repository, id_: str) -> None:
 # --- drafts ---------------------------------------------------------------------------
 
 
-_DRAFT = """\
-examples:
-  runner draft "customers export their bookings as CSV"
-  runner draft --file wish.md --new-plan plans/export/TASK-GRAPH.md
-  runner draft --issue 42 --with 43,44       related issues as one draft, read by gh
-  runner draft --prove "…"                   its test contracts must fail on HEAD
-
-The agent or model of `[model] draft`, else the project's implementer, reads the repository and
-answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is there to draft.
-"""
-
-
-def draft_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner draft` takes."""
-    add = parser.add_argument
-    add("wish", nargs="?", default="", metavar="WISH", help="what is wished for, in words")
-    add("--file", metavar="PATH", help="a file that says it")
-    add("--issue", type=int, metavar="N", help="an issue of the repository's forge, read by gh")
-    add("--with", dest="others", default="", metavar="N,N", help="issues that belong to it")
-    add("--new-plan", default="", metavar="PATH", help="a plan of its own, called TASK-GRAPH.md")
-    add("--prove", action="store_true", help="run its test contracts on HEAD: they must fail there")
-    add("--trust", action="store_true", help="run who drafts, and what --prove runs, unasked")
-    add("--no-sandbox", action="store_true", help="run who drafts without a sandbox")
-    add("--json", action="store_true", help="one JSON document")
-    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-
-
 def execute_draft(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Draft, and show what waits; exit 3, or 1 where no draft could be taken."""
     flags = {"task_graph": given.task_graph, "sandbox": "none" if given.no_sandbox else None}
@@ -217,8 +176,8 @@ def execute_draft(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 
 def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
-    said = (bool(given.wish), bool(given.file), given.issue is not None)
-    if sum(said) != 1 or (given.others and given.issue is None):
+    sources = (bool(given.wish), bool(given.file), given.issue is not None)
+    if sum(sources) != 1 or (given.others and given.issue is None):
         raise RunnerError(
             "say one thing that is wished for",
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
@@ -298,14 +257,8 @@ def _edit(project: Project, named: str) -> ExitCode:
     if edited is None:
         print(f"{named.upper()} is as it was")
         return ExitCode.OK
-    for said in edited.mistakes:
-        print(f"to mend: {display(said)}")
+    for mistake in edited.mistakes:
+        print(f"to mend: {display(mistake)}")
     verb = "edit" if edited.mistakes else "approve"
     print(f"DRAFT-{edited.number} is edited and waits; next: runner {verb} DRAFT-{edited.number}")
     return ExitCode.OK
-
-
-COMMANDS = {
-    "review": Command(_REVIEW, review_arguments, execute_review),
-    "draft": Command(_DRAFT, draft_arguments, execute_draft),
-}

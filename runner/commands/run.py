@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.commands.output import say, type_again
+from runner.commands.parser import make_parser
 from runner.commands.run_options import (
-    EXAMPLES,
-    arguments,
     console_of,
     make_flags,
     make_request,
@@ -20,6 +19,7 @@ from runner.commands.run_options import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.operations.table import TABLE
 from runner.project import Project
 from runner.report.console import wants_colour
 from runner.text.display import display
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from runner.report.console import Console
     from runner.terminal import screen, terminal_review
 else:
-    argparse = lazy_module("argparse")
     beside_run = lazy_module("runner.app.build.beside_run")
     build_branch = lazy_module("runner.app.build.build_branch")
     diff_view = lazy_module("runner.report.diff_view")
@@ -56,14 +55,10 @@ else:
     terminal_review = lazy_module("runner.terminal.terminal_review")
     screen = lazy_module("runner.terminal.screen")
 
-__all__ = ["EXAMPLES", "arguments", "execute"]
-
 
 def run_words(words: Sequence[str], environ: Mapping[str, str]) -> ExitCode:
     """Build as if `runner run` had been called with these words."""
-    parser = argparse.ArgumentParser()
-    arguments(parser)
-    given = parser.parse_args(words)
+    given = make_parser(TABLE["run"]).parse_args(words)
     given.typed = ["run", *words]
     return execute(given, environ)
 

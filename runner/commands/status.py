@@ -1,4 +1,4 @@
-"""`runner status`, `list` and `next`: every task as it stands, at once."""
+"""`runner status`: every task as it stands, at once."""
 
 from __future__ import annotations
 
@@ -35,60 +35,29 @@ if TYPE_CHECKING:
 else:
     screen = lazy_module("runner.terminal.screen")
 
-EXAMPLES = {
-    "status": """\
-examples:
-  runner status           the table of tasks, and what to type next
-  runner status --watch   the same, drawn anew whenever something changes
-  runner status --json    the same for a program
-  runner status --costs   what the proofs took so far, by kind, and what was saved
-""",
-    "list": """\
-examples:
-  runner list                     all tasks, one a line
-  runner list --status blocked    those that wait for a person
-""",
-    "next": """\
-examples:
-  runner next                        tasks that could start now, in the order of a run
-  runner run "$(runner next | cut -d' ' -f1 | head -1)"
-""",
-}
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner status`, `runner list` and `runner next` take."""
-    name = parser.get_default("called")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-    if name == "status":
-        parser.add_argument("--watch", action="store_true", help="draw anew at every change")
-        parser.add_argument("--costs", action="store_true", help="what the proofs took, by kind")
-    if name == "list":
-        parser.add_argument("--status", metavar="STATUS", help="only tasks of this status")
-
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Read, and say it; always exit 0 where there was something to read."""
-    wanted = find_status(given.status) if given.called == "list" and given.status else None
+    wanted = find_status(given.status) if given.status else None
+    form = "list" if given.list or given.status else "next" if given.next else "status"
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    if given.called == "status" and given.watch:
+    if given.watch:
         return _watch(project, given, environ)
-    if given.called == "status" and given.costs:
+    if given.costs:
         return _tell_costs(project, as_json=given.json)
     view = View.of(project)
     if view.mistakes:
-        said = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
-        print(said, file=sys.stderr)
+        note = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
+        print(note, file=sys.stderr)
     shown = list(view.tasks)
     if wanted is not None:
         shown = [task for task in shown if view.status(task.id) is wanted]
-    if given.called == "next":
+    if form == "next":
         shown = list(view.ready())
     if given.json:
-        print(status_document(given.called, view, shown), end="")
+        print(status_document(form, view, shown), end="")
     else:
-        sys.stdout.write(_TEXTS[given.called](view, shown))
+        sys.stdout.write(_TEXTS[form](view, shown))
     return ExitCode.OK
 
 

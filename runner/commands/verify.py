@@ -1,4 +1,4 @@
-"""What is DONE, or a statement says, proven again: `runner verify`, `verify-attestation`, `ship`.
+"""What is DONE, or a statement says, proven again: `runner verify`, `evidence --check`, `ship`.
 
 `ship` proves everything together, declares SHIP in CHECKPOINT.md and tags the commit.
 """
@@ -27,9 +27,7 @@ from runner.app.prove.verify_done import (
     whole_lines,
     whole_tree_lines,
 )
-from runner.commands.catalogue import Command
 from runner.commands.output import (
-    add_proof_flags,
     load_trusted_plan,
     open_with_gates,
     tell,
@@ -50,22 +48,6 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.run.proof.verification import Verified
 
-_VERIFY = """\
-examples:
-  runner verify TASK-003   its tests, contracts, gates and coverage, against its evidence
-  runner verify --all      every check of everything that is DONE, each command once
-  runner verify --changed  the same without what nothing landed since can change
-"""
-
-
-def verify_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner verify` takes."""
-    add = parser.add_argument
-    add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
-    add("--all", action="store_true", help="everything that is DONE, and the project's coverage")
-    add("--changed", action="store_true", help="as --all, but only what later work may change")
-    add_proof_flags(parser)
-
 
 def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
@@ -80,39 +62,19 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
     if whole:
         found = verify_whole(project, tell, changed_only=given.changed)
-        said = whole_document(found) if given.json else "\n".join(whole_tree_lines(found)) + "\n"
+        text = whole_document(found) if given.json else "\n".join(whole_tree_lines(found)) + "\n"
         passed = found.verified.passed
     else:
         one = verify_task(project, given.id, tell)
-        said = task_document(one) if given.json else "\n".join(task_lines(one)) + "\n"
+        text = task_document(one) if given.json else "\n".join(task_lines(one)) + "\n"
         passed = one.passed
-    print(redact(said), end="")
+    print(redact(text), end="")
     return ExitCode.OK if passed else ExitCode.FAILED
 
 
-# --- as JSON --------------------------------------------------------------------------
-
-
-# --- in words -------------------------------------------------------------------------
-
-
-_VERIFY_ATTESTATION = """\
-examples:
-  runner verify-attestation proof.json         its shape, its digests, and what its commit tells
-  runner verify-attestation proof.json --run   then its proof again, on HEAD
-"""
-
-
-def verify_attestation_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner verify-attestation` takes."""
-    parser.add_argument("file", metavar="FILE", help="a statement, or - for standard input")
-    parser.add_argument("--run", action="store_true", help="prove the same again, on HEAD")
-    add_proof_flags(parser)
-
-
-def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def check_statement(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Check the statement; exit 1 where it says what this repository does not."""
-    data = _read(given.file)
+    data = _read(given.id)
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     found = check_attestation(project, data)
@@ -122,8 +84,8 @@ def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, 
         require_still_asked(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         passed = again.passed if again else verify_whole(project, tell).verified.passed
-    told = check_document if given.json else check_text
-    sys.stdout.write(redact(told(found, passed=passed)))
+    render = check_document if given.json else check_text
+    sys.stdout.write(redact(render(found, passed=passed)))
     return ExitCode.FAILED if found.faults or passed is False else ExitCode.OK
 
 
@@ -139,34 +101,6 @@ def _read(path: str) -> bytes:
 
 
 # --- declared finished ----------------------------------------------------------------
-
-
-_SHIP = """\
-examples:
-  runner ship               verify --all, then the tag runner-ship-2026-11-21
-  runner ship --tag v1.0.0
-  runner ship --pr          then pushes the branch and opens one pull request, with gh
-  runner run --reopen       afterwards, to go on with the plan
-"""
-
-
-def ship_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner ship` takes."""
-    add = parser.add_argument
-    add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
-    add("--unproven", action="store_true", help="ship tasks that are DONE and unproven, too")
-    add(
-        "--strict",
-        action="store_true",
-        help="code needs tests or a contract; tests must notice a stub and small changes",
-    )
-    add(
-        "--assurance",
-        choices=("tests", "independent"),
-        help="the grade of every task; tests asks for no more than a proof",
-    )
-    add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
-    add_proof_flags(parser)
 
 
 def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -213,7 +147,7 @@ def _say_shortfall(verified: Verified, *, as_json: bool) -> None:
 def _say(done: Shipped, *, as_json: bool) -> None:
     tag, commit, verified = done.tag, done.commit, done.verified
     if as_json:
-        said = document(
+        text = document(
             "ship",
             shipped=True,
             tag=tag,
@@ -222,19 +156,10 @@ def _say(done: Shipped, *, as_json: bool) -> None:
             unproven=list(done.unproven),
             attestation=done.attestation,
         )
-        print(said, end="")
+        print(text, end="")
         return
     print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
     if done.unproven:
         print(f"shipped without a proof: {join_few(done.unproven)}; the tag says why")
-    print(f"what others can check: {done.attestation} (runner verify-attestation)")
+    print(f"what others can check: {done.attestation} (runner evidence --check)")
     print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")
-
-
-COMMANDS = {
-    "verify": Command(_VERIFY, verify_arguments, execute_verify),
-    "verify-attestation": Command(
-        _VERIFY_ATTESTATION, verify_attestation_arguments, execute_verify_attestation
-    ),
-    "ship": Command(_SHIP, ship_arguments, execute_ship),
-}

@@ -1,4 +1,4 @@
-"""`runner version`: the version, at once."""
+"""`runner --version`: the version, at once."""
 
 from __future__ import annotations
 
@@ -11,17 +11,6 @@ from runner.errors import ExitCode
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
-
-EXAMPLES = """\
-examples:
-  runner version
-  runner version --json
-"""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What `runner version` takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

@@ -207,8 +207,8 @@ def _with(loaded: Loaded, ready: list[Declared], notes: list[str]) -> Loaded:
             (name, tuple(one.gate for one in typed if one.type == name)) for name in types
         ),
     )
-    said = {"gates": everywhere, "gates_by_type": typed}
-    sources = {name: _source(some) for name, some in said.items() if some}
+    by_name = {"gates": everywhere, "gates_by_type": typed}
+    sources = {name: _source(some) for name, some in by_name.items() if some}
     return replace(
         loaded,
         settings=settings,
@@ -250,8 +250,8 @@ def nothing_to_check(
     return any(
         known == code
         and re.fullmatch(pattern, command)
-        and (not said or re.fullmatch(said, output.strip()))
-        for pattern, known, said in _NOTHING_THERE
+        and (not message or re.fullmatch(message, output.strip()))
+        for pattern, known, message in _NOTHING_THERE
     ) and is_declared(task, settings, gate, command)
 
 

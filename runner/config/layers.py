@@ -177,7 +177,7 @@ _ONE_KEY = regex(_KEY)
 def line_of(text: str, path: tuple[str, ...]) -> int:
     """The line, from 1, where the key at `path` is written, or the nearest table above it; 0.
 
-    Tables of a list (`[[permission]]`) are told apart by their place in it, from 0.
+    Tables of a list (`[[permission]]`) differ by their place in it, from 0.
     """
     best, depth = 0, 0
     table: tuple[str, ...] = ()

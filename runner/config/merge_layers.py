@@ -9,6 +9,7 @@ from runner.config.layers import PREFIX, Layer, Origin, line_of
 from runner.config.sizes import amount_of
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
+from runner.extensions.registry import OURS
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
@@ -19,8 +20,9 @@ from runner.text.wording import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.config import schema
+    from runner.config import schema, setting_types
 else:
+    setting_types = lazy_module("runner.config.setting_types")
     schema = lazy_module("runner.config.schema")
 
 YOURS = frozenset(
@@ -55,6 +57,8 @@ YOURS = frozenset(
     | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
 )
 """What only the person's own file, environment and flags may set."""
+FILE_ONLY = frozenset({"extensions", "extension"})
+"""What runs code in this process: only the person's own settings file may set it."""
 _WITH_FLAG = frozenset({"sandbox", "executor", "insecure_cluster", "draft_pr"})
 """Those of them that have a flag; a message names no flag that does not exist."""
 BUDGETS = frozenset(
@@ -134,7 +138,9 @@ def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> Merged:
     ]
     if problems:
         raise _all_of(problems)
-    return _overlay_layers([(one, values) for one, values, _ in checked], notes)
+    merged = _overlay_layers([(one, values) for one, values, _ in checked], notes)
+    _require_executor(merged)
+    return merged
 
 
 def _line(problem: _Problem) -> int:
@@ -194,12 +200,12 @@ def _parse_layer(layer: Layer, text: str) -> dict[str, object]:
         raise _bad_toml(layer, text, str(error)) from error
 
 
-def _bad_toml(layer: Layer, text: str, said: str) -> RunnerError:
-    place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
+def _bad_toml(layer: Layer, text: str, error: str) -> RunnerError:
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", error)
     lines = text.splitlines()
     line, column = (int(place[1]), int(place[2])) if place else (len(lines), 1)
     shown = caret(lines[line - 1], column) if 0 < line <= len(lines) else ""
-    message = said[: place.start()] if place else said.removesuffix(" (at end of document)")
+    message = error[: place.start()] if place else error.removesuffix(" (at end of document)")
     return RunnerError(
         f"not TOML: {display(message[:1].lower() + message[1:])}",
         where=f"{layer.path}:{line}:{column}",
@@ -223,11 +229,10 @@ def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
 
 
 def _find_ignored(one: _Opened) -> list[str]:
-    if one.layer.origin is not Origin.REPOSITORY:
-        return []
     return [
-        f"{one.where([name])}: {one.written[name]} is ignored: only {_who_may(name)} may set it"
-        for name in sorted(_find_reserved(one.values))
+        f"{one.where([name])}: {one.written.get(name, name)} is ignored: "
+        f"only {_who_may(name)} may set it"
+        for name in sorted(_find_reserved(one))
     ]
 
 
@@ -243,27 +248,30 @@ def _find_retired(one: _Opened) -> list[str]:
     return [f"{one.where(['mutation'])}: {_NO_STRICT}"]
 
 
-def _find_reserved(values: Mapping[str, object]) -> frozenset[str]:
-    """What of a repository's values is the person's own to set.
+def _find_reserved(one: _Opened) -> frozenset[str]:
+    """What of a layer's values is the person's own to set.
 
     A store of artifacts only where it names a place outside: in the project a repository may.
     """
+    values = one.values
+    if one.layer.origin is not Origin.REPOSITORY:
+        return frozenset() if one.layer.origin is Origin.USER else FILE_ONLY & set(values)
     store = str(values.get("artifacts_store", ""))
     outside = "://" in store or store.startswith(("/", "~")) or ".." in store.split("/")
-    return (YOURS & set(values)) | frozenset({"artifacts_store"} if outside else ())
+    return ((YOURS | FILE_ONLY) & set(values)) | frozenset({"artifacts_store"} if outside else ())
 
 
 def _who_may(name: str) -> str:
     own = "your own settings (~/.config/runner/runner.toml)"
+    if name in FILE_ONLY:
+        return own
     return (
         f"{own}, environment or {flag_of(name)}" if name in _WITH_FLAG else f"{own} or environment"
     )
 
 
 def _without_yours(one: _Opened) -> _Opened:
-    if one.layer.origin is not Origin.REPOSITORY:
-        return one
-    reserved = _find_reserved(one.values)
+    reserved = _find_reserved(one) | {"extension"}  # whose tables the extensions read themselves
     kept = {name: value for name, value in one.values.items() if name not in reserved}
     return _Opened(one.layer, one.text, kept, one.written)
 
@@ -327,6 +335,20 @@ def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Prob
     return ()
 
 
+def _require_executor(merged: Merged) -> None:
+    """Raise RunnerError for an executor that no extension can have: the person named none.
+
+    Whether one that is named has it is asked where a run opens it: nothing is loaded here.
+    """
+    name = str(merged.values.get("executor", "threads"))
+    word = name.partition(":")[0]
+    ours = any(word in one.executors for one in OURS)
+    if not (ours or word in ("inline", "threads") or merged.values.get("extensions")):
+        message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
+        hint = 'that of another package needs extensions = ["NAME"] in your own settings'
+        raise RunnerError(message, where=merged.sources["executor"], hint=hint)
+
+
 def _all_of(problems: Sequence[_Problem]) -> RunnerError:
     if len(problems) == 1:
         only = problems[0]
@@ -346,10 +368,10 @@ def _overlay_layers(
 ) -> Merged:
     values: dict[str, object] = {}
     sources: dict[str, str] = {}
-    for one, said in layers:
-        found = said
+    for one, given in layers:
+        found = given
         if one.layer.origin is Origin.REPOSITORY:
-            affordable, dear = _within_budgets(said, values, one)
+            affordable, dear = _within_budgets(given, values, one)
             assured, less = _without_less_assurance(affordable, values, one)
             found, loose = _tighten(assured, values, one)
             notes += [*dear, *less, *loose]

@@ -36,7 +36,7 @@ _SERVERS = "mcp__"
 _SIGNS = "*?["
 _ALL = frozenset({"*", "**", "**/*", "/", ".", "./"})
 _LONGEST_SUBJECT = 600
-"""Characters of a subject that a person is asked about; what follows is told by its digest."""
+"""Characters of a subject that a person is asked about; a digest stands for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,12 @@ def _tighter(mine: Word, theirs: Word) -> Word:
 def _apply_answers(
     word: Word, tool: str, subject: str, answers: tuple[PermissionAnswer, ...]
 ) -> Word:
-    said = [one for one in answers if (one.tool, one.subject) == (tool, subject)]
-    if not said:
+    given = [one for one in answers if (one.tool, one.subject) == (tool, subject)]
+    if not given:
         return word
-    if said[-1].allowed:
+    if given[-1].allowed:
         return Word(Permit.ALLOW, word.rule, word.of_repository)
-    return Word(Permit.DENY, word.rule, word.of_repository, said[-1].reason or "no reason given")
+    return Word(Permit.DENY, word.rule, word.of_repository, given[-1].reason or "no reason given")
 
 
 def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
@@ -187,8 +187,8 @@ def shell_finding(command: str, book: Rulebook) -> Finding | None:
 
 
 def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
-    said = [rule for rule in rules if _matches(rule, tool, subject)]
-    return Word(said[-1].action, said[-1]) if said else Word(Permit.ALLOW)
+    matching = [rule for rule in rules if _matches(rule, tool, subject)]
+    return Word(matching[-1].action, matching[-1]) if matching else Word(Permit.ALLOW)
 
 
 def _matches(rule: Permission, tool: str, subject: str) -> bool:

@@ -1,6 +1,6 @@
 """The shapes of settings, held by pydantic-settings; imported only when something is set.
 
-Every layer is validated alone, so that the mistakes of all of them are told together.
+Every layer is validated alone, so that one error reports the mistakes of all of them.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _flat_gates(value: object) -> object:
 
 
 def _is_gate(table: dict[str, object]) -> bool:
-    """Whether a table is meant as a gate: also one that misspells `command`, to be told so."""
+    """Whether a table is meant as a gate: also one that misspells `command`, for an error."""
     if not set(table).isdisjoint(GATE_KEYS) and not isinstance(table.get("command"), dict):
         return True
     return any(nearest(key, ("command",)) for key in table)
@@ -169,7 +169,7 @@ Endings = Annotated[
     tuple[Literal["done", "blocked", "waits", "regression", "stopped"], ...],
     BeforeValidator(split_words),
 ]
-"""How runs end that a person wants to be told of."""
+"""The ends of runs that notify a person."""
 
 
 class Given(BaseSettings):
@@ -199,6 +199,7 @@ class Given(BaseSettings):
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
     publish_at: Literal["task", "end"] | None = None
     lease_seconds: Seconds | None = None
+    extensions: Annotated[tuple[Line, ...], BeforeValidator(split_words)] | None = None
     store: Line | None = None
     four_eyes: bool | None = None
     worker_default_branch: bool | None = None

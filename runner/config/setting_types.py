@@ -32,6 +32,9 @@ _LARGEST_PROGRAM = 4000
 """Instructions of RE2: fifty such formats are searched for at once within its memory."""
 
 
+EXECUTORS = "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
+
+
 def no_switch(value: object) -> object:
     """TOML's true is Python's 1: no number was meant."""
     if isinstance(value, bool):
@@ -120,8 +123,8 @@ def absolute_path(value: str) -> str:
 
 def call_rate(value: str) -> str:
     """Calls of a model in a time; `none` takes back what a layer below says."""
-    said = empty_for_none(value.strip().lower())
-    return str(parse_rate(said)) if said else ""
+    rate = empty_for_none(value.strip().lower())
+    return str(parse_rate(rate)) if rate else ""
 
 
 def variable_name(value: str) -> str:
@@ -179,12 +182,12 @@ def server_address(value: str) -> str:
 
 def receiver_address(value: str) -> str:
     """Where somebody receives what is posted there; `none` takes back what a layer below says."""
-    said = empty_for_none(value.strip())
-    if said and not (
-        re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", said) and _has_place(said)
+    address = empty_for_none(value.strip())
+    if address and not (
+        re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", address) and _has_place(address)
     ):
         raise ValueError("must be an address, such as https://example.org/hook, without a password")
-    return said
+    return address
 
 
 def _has_place(address: str) -> bool:
@@ -197,10 +200,10 @@ def _has_place(address: str) -> bool:
 
 def nats_address(value: str) -> str:
     """Servers of NATS between commas; `none` takes back what a layer below says."""
-    said = empty_for_none(value.strip())
-    if said and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", said):
+    address = empty_for_none(value.strip())
+    if address and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", address):
         raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, several between commas")
-    return said.rstrip(",")
+    return address.rstrip(",")
 
 
 def tool_name(value: str) -> str:
@@ -263,11 +266,9 @@ def _rate(value: str) -> str:
 
 
 def executor_name(value: str) -> str:
-    """Where tasks are worked on."""
-    if not re.fullmatch(r"inline|threads|dask|dask:\s*\S+", value.strip()):
-        raise ValueError(
-            "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
-        )
+    """Where tasks are worked on: a word, and behind a colon what its extension makes of it."""
+    if not re.fullmatch(r"(?!(inline|threads):)[a-z][a-z0-9_-]*(:\s*\S+)?", value.strip()):
+        raise ValueError(EXECUTORS)
     return value.strip()
 
 

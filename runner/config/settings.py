@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from runner.config import merge_layers, values
     from runner.config.shell_rules import Permission
     from runner.config.values import McpServer, SecretSource
+    from runner.extensions import registry
     from runner.model import Task
     from runner.secrets import load_rules
     from runner.secrets.load_rules import Shape
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
+    registry = lazy_module("runner.extensions.registry")
     merge_layers = lazy_module("runner.config.merge_layers")
     values = lazy_module("runner.config.values")
 
@@ -66,7 +68,7 @@ class Settings:
     backoff: float = 1.0
     """Times the usual pause before an agent or a model is called again; 0: no pause."""
     notify_command: str = ""
-    """What is told, as one line of JSON on standard input, how a run ended."""
+    """The command that gets the end of a run as one line of JSON on standard input."""
     notify_on: tuple[str, ...] = ("waits", "regression", "stopped")
     """At which ends: done, blocked, waits, regression, stopped."""
     draft_pr: bool = False
@@ -257,6 +259,8 @@ class Settings:
     """`task`: with each landing; `end`: with one push at the end of a run that did all of it."""
     lease_seconds: float = 5 * MINUTE
     """A lease that stays unchanged for so long may be taken over."""
+    extensions: tuple[str, ...] = ()
+    """Extensions of other distributions that are loaded; only your own settings file sets it."""
     store: str = ""
     """The team's store: `postgresql://USER@HOST/DATABASE`, or a path; none: SQLite, kept by you."""
     four_eyes: bool = False
@@ -272,7 +276,7 @@ class Settings:
     worker_cache: str = "10GB"
     """What a worker keeps of repositories, and as much of clones of builds that are over."""
     worker_credentials: tuple[str, ...] = ()
-    """Variables with a token, each with the one host that may be told it: `TOKEN@HOST`."""
+    """Variables with a token, each with the one host that may get it: `TOKEN@HOST`."""
     worker_folders: tuple[str, ...] = ()
     """Folders whose repositories a worker builds, where a path or `file://` is registered."""
     artifacts_store: str = ""
@@ -339,7 +343,7 @@ class Settings:
 
     @property
     def has_doors(self) -> bool:
-        """Whether what happens is told to anybody."""
+        """Whether events are sent to anybody."""
         return bool(self.events or self.webhook or self.telemetry_otlp)
 
     @property
@@ -405,6 +409,7 @@ def _make_loaded(merged: values.Merged) -> Loaded:
     sources = dict.fromkeys(NAMES, "default") | dict(merged.sources)
     settings = Settings(**values.to_field_types(merged.values))
     take_up_secret_formats(settings)
+    registry.name_others(settings.extensions)
     return Loaded(settings, sources, merged.notes)
 
 

@@ -56,7 +56,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswer:
-    """What a person said, of one task, to exactly this call where a rule asks."""
+    """A person's answer, for one task, to exactly this call where a rule asks."""
 
     tool: str
     subject: str
@@ -74,7 +74,7 @@ class Word:
     rule: Permission | None = None
     of_repository: bool = False
     reason: str = ""
-    """Why a person who was asked said no."""
+    """Why a person who was asked refused."""
 
     def __str__(self) -> str:
         if self.rule is None:
@@ -121,12 +121,12 @@ def _words(line: str, rules: list[Permission]) -> Iterator[Word]:
         yield from [Word(tightest.action, tightest)] if tightest else ()
         return
     for command in commands:
-        said = [rule for rule in each if _is_about(rule, command)]
-        if said:
-            yield Word(said[-1].action, said[-1])
-    said = [rule for rule in whole if _is_about_line(rule, line.strip())]
-    if said:
-        yield Word(said[-1].action, said[-1])
+        matching = [rule for rule in each if _is_about(rule, command)]
+        if matching:
+            yield Word(matching[-1].action, matching[-1])
+    matching = [rule for rule in whole if _is_about_line(rule, line.strip())]
+    if matching:
+        yield Word(matching[-1].action, matching[-1])
 
 
 def _names(tool: str) -> bool:
@@ -163,7 +163,7 @@ def _matches(text: str, rule: Permission, pattern: str = "") -> bool:
 # --- the commands of a line -----------------------------------------------------------
 
 
-# POSIX 2.2.1: a backslash and the line's end are taken away before words are told apart, so
+# POSIX 2.2.1: a backslash and the line's end are taken away before words are split, so
 # `gi\⏎t` is one word. Escapes are read in pairs: behind `\\` the line's end is a line's end.
 _CONTINUED = regex(r"\\.", re.DOTALL)
 _OPERATORS = regex(r"\A[;&|\n()]+\Z")

@@ -119,8 +119,3 @@ def parse_rate(text: str) -> CallRate:
     if found is None:
         raise ValueError("must be calls a minute or an hour, such as 6/minute")
     return CallRate(int(found[1]), found[2])
-
-
-def of_hour(calls: int) -> CallRate:
-    """So many calls in an hour, by the minute where that is a whole number."""
-    return CallRate(calls, "hour") if calls % 60 else CallRate(calls // 60, "minute")

@@ -131,7 +131,7 @@ def _name_first(who: Sequence[str]) -> str:
 
 
 def group_alike(shown: Sequence[str]) -> tuple[str, ...]:
-    """The lines of `commands_shown` with those told once that differ in plain arguments alone.
+    """The lines of `commands_shown` with one of those that differ in plain arguments alone.
 
     What a shell would read as more than one plain command stands for itself: nothing hides there.
     """
@@ -150,13 +150,13 @@ def _shape(line: str) -> tuple[str, ...]:
     words = command.split()
     if not words or not _PLAIN.fullmatch(command) or _CODE.intersection(words):
         return (line,)
-    told = [words[0], *(word if word.startswith("-") else "…" for word in words[1:])]
+    shape = [words[0], *(word if word.startswith("-") else "…" for word in words[1:])]
     module = words.index("-m") + 1 if "-m" in words[:-1] else 0
     if module:  # which program it is
-        told[module] = words[module]
+        shape[module] = words[module]
     elif len(words) > 1 and words[1].isalpha():  # npm test, cargo test
-        told[1] = words[1]
-    return tuple(word for at, word in enumerate(told) if word != "…" or told[at - 1] != "…")
+        shape[1] = words[1]
+    return tuple(word for at, word in enumerate(shape) if word != "…" or shape[at - 1] != "…")
 
 
 def _cut(text: str) -> str:

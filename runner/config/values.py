@@ -229,7 +229,7 @@ _SHAPE = 2
 
 def key_of(layers: Sequence[Layer], names: Iterable[str]) -> str:
     """The digest of everything that the settings come from."""
-    told = [
+    layer_values = [
         [
             layer.origin.value,
             layer.path,
@@ -239,7 +239,7 @@ def key_of(layers: Sequence[Layer], names: Iterable[str]) -> str:
         ]
         for layer in layers
     ]
-    text = json.dumps([_SHAPE, __version__, sorted(names), told], default=repr)
+    text = json.dumps([_SHAPE, __version__, sorted(names), layer_values], default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -1,1 +1,1 @@
-"""What an implementer is told about a task."""
+"""The context that an implementer gets for a task."""

@@ -1,4 +1,4 @@
-"""What whoever implements a task is told, as one markdown text and in its parts.
+"""The brief for whoever implements a task, as one markdown text and in its parts.
 
 Everything in it is redacted, what cannot be seen is spelled out, and each long part is bounded;
 where the whole would be too long, its long parts are cut shorter, never the task's own words.
@@ -27,7 +27,7 @@ else:
     sections = lazy_module("runner.context.sections")
 
 _ALL_FINDINGS = 2
-"""After so many failed attempts only what still refuses is told."""
+"""After so many failed attempts the brief has only what still refuses."""
 LONGEST_DRAFT = 1 << 20
 _SCALES = (1.0, 0.5, 0.25, 0.1, 0.03)
 
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What an implementer is told of one attempt at one task."""
+    """The brief of one attempt at one task."""
 
     task: Task
     attempt: int
@@ -101,11 +101,11 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     `previous` is the diff of the last failed attempt, `former` that of what it built before, which
     is in the files. `dependencies` are the titles of the tasks it builds on, by id; `gates` are
     the project's for this type of task, beside the task's own; `coverage` is in percent where one
-    is asked for; `tokens` bounds what is said beside context files and index, which have bounds of
+    is asked for; `tokens` bounds the text beside context files and index, which have bounds of
     their own; `known_secrets` are values that must never be shown; `around` is what was gathered
     beside the task; `plan_text` the approved plan; `failed` how many attempts in a row failed
     before this one, else all before it; `since` says since which attempt a check fails;
-    `has_variables` whether its reader is a program that is told `$RUNNER_DRAFT` and the like.
+    `has_variables` whether its reader is a program that gets `$RUNNER_DRAFT` and the like.
     """
     around = around or GatheredContext()
     findings = _still_open(findings, attempt - 1 if failed is None else failed)
@@ -144,7 +144,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
 
 
 def _still_open(findings: Sequence[Finding], failed: int) -> tuple[Finding, ...]:
-    """All that an attempt is told at first; after the second failure only what refuses."""
+    """Return all findings at first; after the second failure only those that refuse."""
     if failed < _ALL_FINDINGS:
         return tuple(findings)
     return tuple(finding for finding in findings if finding.refuses)

@@ -56,7 +56,7 @@ class Wanted:
     """Files that an approved plan writes and those that it wants to read."""
     examples: tuple[str, ...] = ()
     """Files that the matched patterns name."""
-    told: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
     """Files that the brief shows anyway, such as tests."""
 
 
@@ -72,7 +72,7 @@ def context_files(
     chosen: list[ContextFile] = []
     for path, because in candidates(tree, neighbours, wanted):
         text, _ = tree.text(path)
-        if path in wanted.told or not text.strip():
+        if path in wanted.shown or not text.strip():
             continue
         room = left - len(path) - _FRAME
         if len(text) > room and (because not in ("task", "plan") or room < _LEAST):

@@ -1,4 +1,4 @@
-"""What a task is to be told beside its own words, gathered from the commit that it starts on.
+"""The context of a task beside its own words, gathered from the commit that it starts on.
 
 The text of the tests that a task is proven by: the files that its test contracts name.
 """
@@ -147,7 +147,7 @@ def surroundings_of(
         work=work,
         planned=planned,
         examples=_examples(patterns, tree),
-        told=frozenset(one.path for one in proving),
+        shown=frozenset(one.path for one in proving),
     )
     own = _own(task, planned, tree)
     with outline_cache.outlines_of(tree, cache) as outlines:
@@ -233,19 +233,19 @@ def file_index(
     """
     given = tuple(dict.fromkeys(seeds))
     # Of no words at all the expression would be empty, and found at every place.
-    said = regex("|".join(sorted(words_of(task))) or r"(?!)")
+    wanted = regex("|".join(sorted(words_of(task))) or r"(?!)")
     neighbours = frozenset(near)
     folders: dict[str, int] = {}
 
     def relevance(path: str) -> int:
         folder, _, name = path.rpartition("/")
         if folder not in folders:
-            folders[folder] = _IN_PATH * len({*said.findall(folder.casefold())}) + max(
+            folders[folder] = _IN_PATH * len({*wanted.findall(folder.casefold())}) + max(
                 (files.count_shared_folders(path, seed) for seed in given[:_MOST_SEEDS]),
                 default=0,
             )
-        score = folders[folder] + _IN_PATH * len({*said.findall(name.casefold())})
-        score += _IN_NAMES * len({*said.findall(outlines[path].names.casefold())})
+        score = folders[folder] + _IN_PATH * len({*wanted.findall(name.casefold())})
+        score += _IN_NAMES * len({*wanted.findall(outlines[path].names.casefold())})
         return score + (_SEED if path in given else 0) + (_TOGETHER if path in neighbours else 0)
 
     most = tokens * CHARACTERS_A_TOKEN
@@ -280,8 +280,8 @@ def words_of(task: Task) -> frozenset[str]:
 
     Names are taken apart: `BookingModel` says booking and model.
     """
-    said = (task.title, *task.keywords, *task.outputs, *task.acceptance, task.prose[:4000])
-    return _words_in(" ".join(said)) - _COMMON
+    texts = (task.title, *task.keywords, *task.outputs, *task.acceptance, task.prose[:4000])
+    return _words_in(" ".join(texts)) - _COMMON
 
 
 def _words_in(text: str) -> frozenset[str]:

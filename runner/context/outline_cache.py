@@ -168,8 +168,8 @@ def outline_of(path: str, content: bytes) -> Outline:
     text = content.decode("utf-8", "replace")
     names = " ".join([*dict.fromkeys(_find_offered(patterns, text))][:_MOST_NAMES])
     imports = re.finditer(patterns.imports, text, re.MULTILINE)
-    said = " ".join(part for found in imports for part in found.groups(""))
-    words = " ".join(sorted({*_WORD.findall(said)}))
+    imported = " ".join(part for found in imports for part in found.groups(""))
+    words = " ".join(sorted({*_WORD.findall(imported)}))
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     return Outline(names, lines, f" {words} ")
 

@@ -56,7 +56,7 @@ class Recorded:
     task: str = ""
     date: str = ""
     because: str = ""
-    """Why a task is told of it; empty until that was asked."""
+    """Why it is in the brief of a task; empty until that was asked."""
 
     @property
     def id(self) -> str:
@@ -82,18 +82,18 @@ def read_decisions(text: str) -> tuple[Recorded, ...]:
 
 
 def _entry(number: int, section: str) -> Recorded | None:
-    told = decisions.parse_decisions("\n".join(_block(section.replace("\r\n", "\n"))))
-    if not told:
+    found = decisions.parse_decisions("\n".join(_block(section.replace("\r\n", "\n"))))
+    if not found:
         return None
     blank = {
         name: ""
         for name in ("context", "decision", "tradeoff", "pattern")
-        if getattr(told[0], name) in _NOTHING
+        if getattr(found[0], name) in _NOTHING
     }
     fields = {match[1].lower(): match[2] for match in reversed([*_FIELD.finditer(section)])}
     task = fields.get("task", "")
     return Recorded(
-        number, replace(told[0], **blank), "" if task in _NOTHING else task, fields.get("date", "")
+        number, replace(found[0], **blank), "" if task in _NOTHING else task, fields.get("date", "")
     )
 
 
@@ -145,8 +145,8 @@ def _because(
     if one.task in owners:
         return f"made for {one.task}, which owns files of this task"
     decision = one.decision
-    said = f"{decision.title} {decision.context} {decision.decision} {decision.tradeoff}"
-    named = next((path for path in files if _is_named(path, said)), "")
+    text = f"{decision.title} {decision.context} {decision.decision} {decision.tradeoff}"
+    named = next((path for path in files if _is_named(path, text)), "")
     return f"names {named}" if named else ""
 
 
@@ -323,16 +323,16 @@ def free_id(index: PatternIndex, taken: Iterable[str], wanted: str = "") -> str:
 
 def text_of(pattern: str, recorded: Recorded, task: Task | None) -> str:
     """The text of a pattern: when to use it, what to do, what it costs, and where it was done."""
-    said = recorded.decision
+    decision = recorded.decision
     facts = [f"Decision: {recorded.id}"]
     facts += [f"Task: {recorded.task}"] if recorded.task else []
     examples = [path for path in task.outputs if not set("*?[") & set(path)] if task else []
     parts = [
-        f"# {pattern}: {_line(said.title)}",
+        f"# {pattern}: {_line(decision.title)}",
         "\n".join(f"- {_line(fact)}" for fact in facts),
-        f"## When\n\n{_line(said.context) or 'As the decision says.'}",
-        f"## Do\n\n{_line(said.decision or said.title)}",
-        f"## Trade-off\n\n{_line(said.tradeoff)}" if said.tradeoff else "",
+        f"## When\n\n{_line(decision.context) or 'As the decision says.'}",
+        f"## Do\n\n{_line(decision.decision or decision.title)}",
+        f"## Trade-off\n\n{_line(decision.tradeoff)}" if decision.tradeoff else "",
         "## Examples\n\n" + "\n".join(f"- `{_line(path)}`" for path in examples)
         if examples and examples != ["any"]
         else "",

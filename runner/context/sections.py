@@ -77,7 +77,7 @@ class Section(NamedTuple):
 
 
 def task_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
-    """What is said of the task itself; a section with nothing to say is left out."""
+    """Return the sections on the task itself, without empty ones."""
     task, around = parts.task, parts.around
     sections = (
         Section("task", "", _format_opening(parts, bounds)),
@@ -200,14 +200,14 @@ def _proof(parts: Parts) -> str:
     ]
     if not lines:
         return ""
-    told = (
+    intro = (
         "When you are done, the runner itself runs these on the files as you leave them; all of "
         "them must pass. Marks that silence a check (`noqa`, `nosec`, skipped tests) are reported."
     )
     aim = ""
     if parts.coverage is not None and task.test_contracts:
         aim = f"\n\nAim at tests that reach {parts.coverage:g} % of the lines you write."
-    return f"{told}\n\n{_bullets(lines)}{aim}"
+    return f"{intro}\n\n{_bullets(lines)}{aim}"
 
 
 def _failures(parts: Parts, bounds: Bounds) -> str:
@@ -227,11 +227,11 @@ def _finding(number: int, finding: Finding, bounds: Bounds, since: int) -> str:
     place = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part)
     where = f" at {code(place)}" if place else ""
     open_since = f", open since attempt {since}" if since else ""
-    said = f"### {number}. {display(finding.check)} ({finding.severity}){where}{open_since}"
+    heading = f"### {number}. {display(finding.check)} ({finding.severity}){where}{open_since}"
     hint = f"Hint: {bounds.head(finding.hint, _DETAIL)}" if finding.hint else ""
     detail = fence(bounds.tail(finding.detail, _DETAIL)) if finding.detail.strip() else ""
     message = bounds.head(finding.message, _DETAIL)
-    return "\n\n".join(filter(None, (said, message, hint, detail)))
+    return "\n\n".join(filter(None, (heading, message, hint, detail)))
 
 
 def _where(parts: Parts) -> str:
@@ -245,21 +245,21 @@ def _draft(parts: Parts, bounds: Bounds) -> str:
     previous = parts.previous
     if not previous.strip():
         return ""
-    told = "This is what the last attempt changed. It is not in your files"
+    intro = "This is what the last attempt changed. It is not in your files"
     if parts.has_variables:
-        told += "; where it is kept whole, `$RUNNER_DRAFT` names the patch"
-    return f"{told}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
+        intro += "; where it is kept whole, `$RUNNER_DRAFT` names the patch"
+    return f"{intro}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
 
 
 def _former(former: str, bounds: Bounds) -> str:
     if not former.strip():
         return ""
-    told = "This task was built before, and its code is in your files; this is what it changed."
-    return f"{told}\n\n{fence(bounds.head(former, _DIFF), 'diff')}"
+    intro = "This task was built before, and its code is in your files; this is what it changed."
+    return f"{intro}\n\n{fence(bounds.head(former, _DIFF), 'diff')}"
 
 
 def _patterns(parts: Parts, bounds: Bounds) -> str:
-    """The patterns; where they had to be searched and none fits, that is said."""
+    """Return the patterns, or that none fits where they had to be searched."""
     if not parts.patterns and parts.searched:
         return f"None fits; searched by {display(', '.join(parts.searched))}."
     return "\n\n".join(_pattern(pattern, bounds) for pattern in parts.patterns)
@@ -324,12 +324,12 @@ _BECAUSE = {
 def tests(texts: Sequence[ProvingText], bounds: Bounds) -> str:
     """The text of the tests that are there already."""
     shown = texts[: bounds.count(_TESTS)]
-    told = [
+    blocks = [
         f"### {display(one.contract)}: {code(one.path)}\n\n"
         f"{fence(bounds.head(one.text, _TEST), _language(one.path))}"
         for one in shown
     ]
-    return _with_rest(told, [one.path for one in texts[len(shown) :]])
+    return _with_rest(blocks, [one.path for one in texts[len(shown) :]])
 
 
 def skills(found: Sequence[Skill], bounds: Bounds) -> str:
@@ -337,28 +337,28 @@ def skills(found: Sequence[Skill], bounds: Bounds) -> str:
     if not found:
         return ""
     shown = found[: bounds.count(_SKILLS)]
-    told = "Read the file of a skill when what it says of itself fits what you do:"
+    intro = "Read the file of a skill when what it says of itself fits what you do:"
     lines = [
         f"- {display(one.name)}: {display(bounds.whole(one.description))} ({code(one.path)})"
         for one in shown
     ]
-    return "\n".join([f"{told}\n", *lines, *_and_more(len(found) - len(shown))])
+    return "\n".join([f"{intro}\n", *lines, *_and_more(len(found) - len(shown))])
 
 
 def decisions(found: Sequence[Recorded], bounds: Bounds) -> str:
     """What was decided before about the files of the task; it holds until it is decided anew."""
     shown = found[: bounds.count(_MOST_DECISIONS)]
-    told = [_decision(one, bounds) for one in shown]
-    return "\n\n".join([*told, *_and_more(len(found) - len(shown))])
+    blocks = [_decision(one, bounds) for one in shown]
+    return "\n\n".join([*blocks, *_and_more(len(found) - len(shown))])
 
 
 def _decision(one: Recorded, bounds: Bounds) -> str:
-    said = one.decision
+    decision = one.decision
     parts = (
-        f"### {one.id}: {display(said.title)} ({display(one.because)})",
-        f"{bounds.head(said.decision or said.title, _DECISION)}",
-        f"Because: {bounds.head(said.context, _DECISION)}" if said.context else "",
-        f"Trade-off: {bounds.head(said.tradeoff, _DECISION)}" if said.tradeoff else "",
+        f"### {one.id}: {display(decision.title)} ({display(one.because)})",
+        f"{bounds.head(decision.decision or decision.title, _DECISION)}",
+        f"Because: {bounds.head(decision.context, _DECISION)}" if decision.context else "",
+        f"Trade-off: {bounds.head(decision.tradeoff, _DECISION)}" if decision.tradeoff else "",
     )
     return "\n\n".join(filter(None, parts))
 
@@ -381,9 +381,9 @@ def _language(path: str) -> str:
     return _LANGUAGES.get(path.rpartition(".")[2].casefold(), "text")
 
 
-def _with_rest(told: list[str], rest: list[str]) -> str:
+def _with_rest(blocks: list[str], rest: list[str]) -> str:
     more = [f"Also run: {', '.join(map(code, rest))}"] if rest else []
-    return "\n\n".join([*told, *more])
+    return "\n\n".join([*blocks, *more])
 
 
 def _and_more(number: int) -> list[str]:

@@ -76,7 +76,7 @@ def skills_of(
     """The skills of a commit by name, and for names it does not have the built-in ones that fit.
 
     A repository's own all come; a task of which nobody knows the type gets every built-in one. Who
-    carries out a plan (`is_planned`) needs not be told how to make one.
+    carries out a plan (`is_planned`) needs no skill on how to make one.
     """
     found: dict[str, Skill] = {}
     warnings: list[Finding] = []
@@ -148,13 +148,13 @@ def _read(path: str, text: str) -> Skill | Finding:
     front = _FRONT.match(text)
     if front is None:
         begins = text.startswith("---")
-        said = "its front matter does not end" if begins else "it has no front matter"
-        return _warning(path, 1, said)
-    said_fields = _fields(front[1])
-    if isinstance(said_fields, tuple):
-        line, message = said_fields
+        why = "its front matter does not end" if begins else "it has no front matter"
+        return _warning(path, 1, why)
+    fields = _fields(front[1])
+    if isinstance(fields, tuple):
+        line, message = fields
         return _warning(path, line, message)
-    return _check_skill(path, front[1], said_fields)
+    return _check_skill(path, front[1], fields)
 
 
 def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Finding:

@@ -86,8 +86,8 @@ def read_plan(text: str) -> TaskPlan:
             phases.append((_NUMBER.sub("", heading[2], count=1).strip(), []))
         elif heading is not None:
             into, level = _section(heading[2]), len(heading[1])
-        elif not kind and into != "phases" and (said := _TYPE.fullmatch(line)):
-            kind = said[1].strip("`")
+        elif not kind and into != "phases" and (match := _TYPE.fullmatch(line)):
+            kind = match[1].strip("`")
         elif into == "phases" and phases:
             phases[-1][1].append(line)
         elif (label := _LABEL.fullmatch(line)) and (name := _LABELS.get(label[1].lower())):
@@ -222,7 +222,7 @@ def _word_in(item: str) -> str:
 
 def _phase(title: str, lines: list[str]) -> Phase:
     items = list(_items(lines))
-    named = [said[1] for item in items if (said := _FILES.fullmatch(item))]
+    named = [match[1] for item in items if (match := _FILES.fullmatch(item))]
     files = tuple(path for one in named for path in _paths(one))
     return Phase(title, tuple(item for item in items if not _FILES.fullmatch(item)), files)
 

@@ -44,7 +44,7 @@ def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference,
 
 
 def _first(kind: str, before: Json, after: Json) -> list[Difference]:
-    """The first of them, one more than are told where there are as many."""
+    """The first of them, one more than are shown where there are as many."""
     if kind == "openapi":
         found = _documents(_mapping(before), _mapping(after))
     else:
@@ -53,7 +53,7 @@ def _first(kind: str, before: Json, after: Json) -> list[Difference]:
 
 
 def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
-    """Whether a change of this contract file breaks its users; None where that cannot be told.
+    """Whether a change of this contract file breaks its users; None where that is not known.
 
     A new file breaks nobody; a removed one everybody.
     """

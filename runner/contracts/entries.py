@@ -257,15 +257,15 @@ def versions(*packages: str) -> tuple[tuple[str, str], ...]:
 
 def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What keeps a task's contracts from being checked, in words for its status note."""
-    said: list[str] = []
+    missing: list[str] = []
     for contract in task.contracts:
         if packages := find_missing_packages(contract.kind):
             needs = " and ".join(packages)
-            said.append(f"{needs}, which its {contract.kind} contract needs: {HINT}")
+            missing.append(f"{needs}, which its {contract.kind} contract needs: {HINT}")
         try:
             zod = contract.kind == "schema" and schema(contract.value).kind is Kind.ZOD
-        except Refused:  # told when the contract is checked
+        except Refused:  # a finding when the contract is checked
             continue
         if zod and which("node", environ) is None:
-            said.append("node, which its Zod contract needs, is not on PATH")
-    return tuple(dict.fromkeys(said))
+            missing.append("node, which its Zod contract needs, is not on PATH")
+    return tuple(dict.fromkeys(missing))

@@ -136,7 +136,7 @@ def prefix_of(document: dict[str, Json]) -> str:
     return path if path.startswith("/") and "{" not in path else ""
 
 
-# --- what it said ---------------------------------------------------------------------
+# --- the report -----------------------------------------------------------------------
 
 
 def _report(value: Json) -> Report | None:
@@ -176,10 +176,10 @@ def _findings(check: str, entry: OpenApi, report: Report) -> Iterator[Finding]:
         yield Finding(check=check, message=f"no operation of {entry.path} was called")
     problems = sorted(report.problems, key=lambda one: one.is_untried)
     for problem in problems[:_SHOWN]:
-        said = f"could not be tried: {problem.text}" if problem.is_untried else problem.text
+        text = f"could not be tried: {problem.text}" if problem.is_untried else problem.text
         yield Finding(
             check=check,
-            message=f"{problem.operation} {said}",
+            message=f"{problem.operation} {text}",
             path=entry.path,
             severity=Severity.WARNING if problem.is_untried else Severity.ERROR,
             hint=_hint(problem, entry),
@@ -202,7 +202,7 @@ def _detail(problem: Problem, report: Report) -> str:
 
 def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
     name = entry.app or entry.start
-    said = {
+    messages = {
         "invalid": f"it is no valid OpenAPI document: {report.message}",
         "not-started": f"{name} does not start: {report.message}",
         "taken": report.message,
@@ -217,7 +217,7 @@ def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
     printed = "see what it printed" if report.log.strip() else started
     return Finding(
         check=check,
-        message=said.get(report.ended, f"the test broke off: {report.message}"),
+        message=messages.get(report.ended, f"the test broke off: {report.message}"),
         path=entry.path if report.ended == "invalid" else "",
         hint=hints.get(report.ended, printed),
         detail=redact(report.log),

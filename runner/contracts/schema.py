@@ -64,7 +64,7 @@ function inProject(text) {
 }
 
 function show(problem) {
-  // The project's own frames alone; what has none is said in one line by whoever called.
+  // The project's own frames alone; what has none becomes one line in the caller.
   const isFrame = (line) => /^\s+at /.test(line);
   const ours = (line) => line.includes(import.meta.url) || /\bnode:/.test(line);
   const lines = String(problem?.stack ?? problem).split('\n');
@@ -123,9 +123,9 @@ try {
   }
 } catch (problem) {
   show(problem);
-  const said = String(problem?.message ?? problem);
+  const text = String(problem?.message ?? problem);
   const from = ` imported from ${fileURLToPath(import.meta.url)}`;
-  finish({ error: `${source}:${name}: ${inProject(said.replace(from, ''))}` });
+  finish({ error: `${source}:${name}: ${inProject(text.replace(from, ''))}` });
   process.exitCode = 1;
 }
 """
@@ -142,7 +142,7 @@ def zod_line(source: str, name: str, place: ContractContext, out: str) -> str:
 
 _MOST_INSTANCES = 1000
 _LARGEST_TOGETHER = 32 * 1024 * 1024
-_OUT = "said.json"
+_OUT = "schemas.json"
 _HINT = "see https://json-schema.org/understanding-json-schema for what belongs there"
 
 
@@ -233,7 +233,7 @@ def _different(check: str, entry: Schema, text: str) -> Finding:
 def _make_silent(context: ContractContext, tail: str) -> Finding:
     return Finding(
         check=context.check,
-        message=f"{context.shown}: the type was not said, though the command ended well",
+        message=f"{context.shown}: no schema was written, though the command ended well",
         hint="a module that is imported must not end the process",
         detail=tail,
     )

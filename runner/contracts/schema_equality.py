@@ -83,7 +83,7 @@ def _compare(where: str, one: Side, other: Side, how: _Comparison) -> Iterator[s
     for text in _compare_once(where, one, other, how):
         different = True
         yield text
-    if different:  # where the same stands again, it is told again
+    if different:  # where the same stands again, it is a finding again
         how.alike.discard(pair)
 
 
@@ -92,7 +92,7 @@ def _compare_once(where: str, one: Side, other: Side, how: _Comparison) -> Itera
     if ours.variants or theirs.variants:
         yield from _variants(where, (ours, one), (theirs, other), how)
     elif ours.types != theirs.types:
-        yield _differs(where, "type", ours.said, theirs.said)
+        yield _differs(where, "type", ours.text, theirs.text)
     else:
         yield from _values(where, ours, theirs)
         yield from _bounds(where, ours, theirs, how)
@@ -142,8 +142,8 @@ def _fields(
             yield f"field {at} is missing in the contract"
         else:
             if (name in ours.required) != (name in theirs.required):
-                said = [_need(name, side) for side in (ours, theirs)]
-                yield f"field {at}: {said[0]} in the contract, {said[1]} in the model"
+                needs = [_need(name, side) for side in (ours, theirs)]
+                yield f"field {at}: {needs[0]} in the contract, {needs[1]} in the model"
             left = Side(ours.properties[name], root)
             yield from _compare(at, left, Side(theirs.properties[name], other_root), how)
     yield from _extra(where, one, other, how)
@@ -201,12 +201,12 @@ def _variants(
         yield _differs(where, "null", *(_format_null(side) for side in (ours, theirs)))
     for side in mine:
         if not any(_equal(side, each, how) for each in model):
-            said = shape(side.schema, side.root).said
-            yield f"{_format_field(where)}: the model has no alternative like the contract's {said}"
+            text = shape(side.schema, side.root).text
+            yield f"{_format_field(where)}: the model has no alternative like the contract's {text}"
     for side in model:
         if not any(_equal(each, side, how) for each in mine):
-            said = shape(side.schema, side.root).said
-            yield f"{_format_field(where)}: the contract has no alternative like the model's {said}"
+            text = shape(side.schema, side.root).text
+            yield f"{_format_field(where)}: the contract has no alternative like the model's {text}"
 
 
 def _format_null(side: Shape) -> str:

@@ -1,7 +1,7 @@
 """How a JSON Schema changed: what it no longer allows, and what it allows now.
 
 Whose side it is decides what breaks: what goes in breaks where less is allowed than before, what
-comes out where more is allowed than a reader was told.
+comes out where more is allowed than a reader was promised.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _find_changes(where: str, before: Side, after: Side, look: _Look) -> Iterato
     for change in _find_changes_once(where, before, after, look):
         different = True
         yield change
-    if different:  # where the same stands again, it is told again
+    if different:  # where the same stands again, it is a finding again
         look.met.discard(pair)
 
 
@@ -94,7 +94,7 @@ def _wider(where: str, text: str, way: Direction) -> Difference:
 
 def _types(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Difference]:
     gone, come = old.types - new.types, new.types - old.types
-    text = f"type {old.said} became {new.said}"
+    text = f"type {old.text} became {new.text}"
     if gone and come:
         yield Difference(where, text, breaking=True)
     elif gone:
@@ -107,7 +107,7 @@ def _values(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Diff
     if old.values == new.values:
         return
     if old.values is None or new.values is None:
-        # Where the types differ, too, that is told already.
+        # Where the types differ, too, that is a finding already.
         if old.types == new.types:
             narrower = old.values is None
             word = "only some values are allowed now" if narrower else "every value is allowed now"
@@ -186,10 +186,10 @@ def _variants(
     later = [Side(v, after.root) for v in new.variants] or [after]
     for side in earlier:
         if not any(_same(side, each) for each in later):
-            yield _narrower(where, f"alternative {shape(*side).said} was removed or changed", way)
+            yield _narrower(where, f"alternative {shape(*side).text} was removed or changed", way)
     for side in later:
         if not any(_same(each, side) for each in earlier):
-            yield _wider(where, f"alternative {shape(*side).said} is new or changed", way)
+            yield _wider(where, f"alternative {shape(*side).text} is new or changed", way)
 
 
 def _same(one: Side, other: Side) -> bool:

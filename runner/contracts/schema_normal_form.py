@@ -69,7 +69,7 @@ class Shape:
     """The schemas of `anyOf` or `oneOf`, null aside."""
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The types in a word or two."""
         names = self.types - {"integer"} if "number" in self.types else self.types
         return "anything" if self.types == ANY else " or ".join(sorted(names)) or "nothing"

@@ -94,7 +94,7 @@ def find_broken_promises(
         old = bundle_document(path, _make_reader(before))
         new = bundle_document(path, _make_reader(after))
         found = [change for change in compare_documents(kind, old, new) if change.breaking]
-    except (Refused, RecursionError):  # what is wrong with the file is told when it is checked
+    except (Refused, RecursionError):  # a check of the file finds what is wrong with it
         return ()
     more = [f"{plural(len(found) - _SHOWN, 'more breaking change')} of {path}"]
     more = more if found[_SHOWN:] else []

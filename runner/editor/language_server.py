@@ -83,8 +83,8 @@ class EditorServer(LanguageServer):
         """What the client says of itself: its folders, its units, what it can do."""
         folders = [one.uri for one in params.workspace_folders or ()] or [params.root_uri or ""]
         paths = [path for uri in folders if (path := path_of_uri(uri)) is not None]
-        told = params.initialization_options
-        self.opens_terminals = isinstance(told, dict) and told.get(_OPENS_TERMINALS) is True
+        options = params.initialization_options
+        self.opens_terminals = isinstance(options, dict) and options.get(_OPENS_TERMINALS) is True
         documents = OpenDocuments(paths, self.environ)
         self.answers = Answers(documents, Units(str(self.workspace.position_encoding)))
 
@@ -107,7 +107,7 @@ class EditorServer(LanguageServer):
         if document is None:
             return
         text = document.text
-        # Each is told in the text that the one before it made (LSP 3.17, didChange).
+        # Each refers to the text that the one before it made (LSP 3.17, didChange).
         for change in changes:
             text = self._after(text, change)
         self.answers.documents.replace(document, text)
@@ -125,7 +125,7 @@ class EditorServer(LanguageServer):
         return text.change(Span(start, end), change.text)
 
     def take_close(self, uri: str) -> None:
-        """A document was closed; when none of a plan's is open, nothing more is said of it."""
+        """Close a document; clear the problems of a plan when none of its documents is open."""
         document = self.answers.documents.close(uri)
         if document is None:
             self._send_problems(uri, [])
@@ -235,16 +235,16 @@ def _offer_command(server: EditorServer, command: str) -> None:
         except RunnerError as error:
             raise _refusal(error) from error
         if not server.opens_terminals:
-            said = str(done.get("text") or "in a terminal: " + " ".join(done["terminal"]))
-            server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, said))
+            text = str(done.get("text") or "in a terminal: " + " ".join(done["terminal"]))
+            server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, text))
         return done
 
     server.command(command)(carry_out)
 
 
 def _refusal(error: RunnerError) -> JsonRpcException:
-    said = display(error.message) + (f"; {display(error.hint)}" if error.hint else "")
-    return JsonRpcException(said, code=_REQUEST_FAILED)
+    message = display(error.message) + (f"; {display(error.hint)}" if error.hint else "")
+    return JsonRpcException(message, code=_REQUEST_FAILED)
 
 
 class _Input:
@@ -265,7 +265,7 @@ class _Input:
 
 
 def serve(environ: Mapping[str, str]) -> bool:
-    """Serve the client at stdin and stdout until it goes; whether it had said goodbye."""
+    """Serve the client at stdin and stdout until it goes; return whether it shut down properly."""
     out = sys.stdout.buffer
     sys.stdout = sys.stderr  # what anything prints is no part of the protocol
     server = make_server(environ)

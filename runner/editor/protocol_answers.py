@@ -118,7 +118,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
             kind=_KINDS[one.kind],
             detail=display(one.detail) or None,
             filter_text=one.label,
-            # By label where nothing else is said (LSP 3.17, CompletionItem.sortText).
+            # By label without a sort text (LSP 3.17, CompletionItem.sortText).
             sort_text=f"{number:05}",
             text_edit=lsp.TextEdit(at.range(document.text, one.span), one.text),
         )
@@ -135,14 +135,14 @@ def hover(at: Answers, params: lsp.HoverParams) -> lsp.Hover | None:
     document, named = asked
     plan = document.plan
     if named is not None:
-        said, span = task_standing.hover(plan, named, plan.standing()), named.span
+        text, span = task_standing.hover(plan, named, plan.standing()), named.span
     else:
         place = at.place(document, params.position)
         found = task_standing.field_hover(plan, place) if document.is_plan else None
         if found is None:
             return None
-        said, span = found
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, said)
+        text, span = found
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
     return lsp.Hover(content, at.range(document.text, span))
 
 
@@ -272,11 +272,11 @@ def carry_out(at: Answers, command: str, arguments: tuple[Any, ...]) -> dict[str
     words = task_standing.command_line(command, id_)
     if command in task_standing.IN_TERMINAL:
         return {"terminal": list(words), "folder": str(document.plan.root)}
-    text = redact("\n".join(_told(document.plan, command, id_)))
+    text = redact("\n".join(_answer_lines(document.plan, command, id_)))
     return {"title": " ".join(words), "text": text}
 
 
-def _told(plan: OpenPlan, command: str, id_: str) -> Iterator[str]:
+def _answer_lines(plan: OpenPlan, command: str, id_: str) -> Iterator[str]:
     asked = find_one_task(plan.project, id_)
     if command == "runner.evidence":
         story = load_story(asked)

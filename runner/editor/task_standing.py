@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from runner.editor.completions import NOTES
 from runner.editor.mentions import Mention, heading_of_task, makers
 from runner.editor.source_text import span_on
+from runner.journal.display_status import format_status
 from runner.journal.evidence import Standing, evaluate_standing
 from runner.model import Status
 from runner.plan.field_names import FIELDS, parse_name
@@ -77,7 +78,8 @@ def status_words(task: Task, view: View | None) -> str:
         more = "ready"
     else:
         more = view.note(outlined)
-    return f"{status} · {display(more)}" if more else str(status)
+    shown = format_status(view.states[task.id])
+    return f"{shown} · {display(more)}" if more else shown
 
 
 def lenses(plan: OpenPlan, view: View | None) -> Iterator[Lens]:
@@ -173,13 +175,13 @@ def _standing_lines(task: Task, view: View | None) -> Iterator[str]:
     if known is None:
         return
     if known.commit:
-        said = f"commit {short(known.commit)}"
-        yield f"{said}, {moment(known.done_at)}" if known.done_at else said
+        text = f"commit {short(known.commit)}"
+        yield f"{text}, {moment(known.done_at)}" if known.done_at else text
     if known.proofs:
         ran = [one for one in known.proofs if one.command]
-        said = "; ".join(f"{one.id} {one.verdict} in {one.seconds:.2f} s" for one in ran[:_PROOFS])
+        text = "; ".join(f"{one.id} {one.verdict} in {one.seconds:.2f} s" for one in ran[:_PROOFS])
         more = f"; {len(ran) - _PROOFS} more" if len(ran) > _PROOFS else ""
-        yield f"proofs: {display(said)}{more}{_STANDS[evaluate_standing(known, task.spec)]}"
+        yield f"proofs: {display(text)}{more}{_STANDS[evaluate_standing(known, task.spec)]}"
     if known.attempts_in_row:
         yield plural(known.attempts_in_row, "failed attempt") + " since it last went well"
     if known.findings:

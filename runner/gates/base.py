@@ -19,7 +19,7 @@ from runner.secrets.redact import redact
 from runner.text.wording import abridge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates import absent_files, configured_support, failed_bounds
     from runner.gates.failed_bounds import Bounds
-    from runner.gates.junit import TestResults, Told
+    from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
@@ -81,7 +81,7 @@ class Fitted:
 
     line: str
     variables: Mapping[str, str]
-    """Environment variables beside the bench's own."""
+    """Environment variables beside those of the context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class CheckResult(Protocol):
         """How each test ended; None where its tool did not say."""
 
     @property
-    def told(self) -> Told:
+    def report(self) -> Reports:
         """What its test programs wrote down."""
 
     @property
@@ -173,13 +173,15 @@ class GateContext:
     find_differing: Callable[[str], tuple[str, ...] | None] = _unknown
     """Paths in which the base differs from an earlier tree; None where that is not known."""
     proofs: tuple[Proof, ...] = ()
-    """What the checks before this one said."""
+    """The proofs of the checks before this one."""
     reviewed: bool = True
     """Whether a person wrote the change, or will have seen it before it lands."""
     by_person: bool = False
-    """Whether a person wrote the change themselves: what would be a question is said to them."""
+    """Whether a person wrote the change themselves: what would be a question is a warning."""
     red_first: bool = False
     """Whether a test should fail on the tree without the implementation."""
+    taken_back: tuple[Change, ...] = ()
+    """What takes back the changes at the base that have not landed."""
     observed: tuple[Observed, ...] = ()
     """What the tests of the checks before this one ran."""
     refused: bool = False
@@ -248,11 +250,6 @@ class GateContext:
         )
 
 
-def gravest(found: Iterable[Finding], most: int) -> tuple[Finding, ...]:
-    """At most so many findings: what is only told is left out before what refuses."""
-    return tuple(sorted(found, key=lambda one: not one.refuses)[:most])
-
-
 def command_limits(task: Task, settings: Settings) -> Limits:
     """How long a command of this task may run, and how much it may use."""
     hard = task.timeout or settings.hard_seconds
@@ -266,7 +263,7 @@ def file_name(check_id: str) -> str:
 
 
 def proof_of(
-    check: Check, ran: Ran, bench: GateContext, counts: tuple[tuple[str, int], ...]
+    check: Check, ran: Ran, context: GateContext, counts: tuple[tuple[str, int], ...]
 ) -> Proof:
     """What is kept of one run, whichever way it ended."""
     passed = ran.exit == 0 and ran.ended is Ended.EXITED
@@ -280,18 +277,18 @@ def proof_of(
         output=ran.output,
         level=check.level,
         counts=counts,
-        log=f"{bench.logs_shown}/{file_name(check.id)}.log" if ran.log else "",
+        log=f"{context.logs_shown}/{file_name(check.id)}.log" if ran.log else "",
         # by us, or by the key that everything on this terminal hears
-        note="" if passed or not bench.cancelled.is_set() else CUT_OFF,
+        note="" if passed or not context.cancelled.is_set() else CUT_OFF,
     )
 
 
 def failures_of(
-    check: Check, ran: Ran, proof: Proof, bench: GateContext | None = None
+    check: Check, ran: Ran, proof: Proof, context: GateContext | None = None
 ) -> tuple[Finding, ...]:
     """Why a check failed, with the end of what it printed; nothing where it passed.
 
-    With the bench where it ran, the hint names what of the sandbox or the limits held it.
+    With the context where it ran, the hint names what of the sandbox or the limits held it.
     """
     if proof.verdict is not Verdict.FAIL:
         return ()
@@ -299,26 +296,26 @@ def failures_of(
         Finding(
             check=check.id,
             message=_how_it_ended(check, ran),
-            hint=_hint(check, ran, bench),
+            hint=_hint(check, ran, context),
             detail=ran.tail or "(no output)",
         ),
     )
 
 
-def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
+def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
         case Ended.IDLE if check.kind != "gate":
             return "have it say how it goes, or allow it more silence: idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
-            return f"allow it more time: {_where_its_time_is(check, bench)}"
+            return f"allow it more time: {_where_its_time_is(check, context)}"
         case _:
             held = (
-                failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, bench))
-                if bench
+                failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
+                if context
                 else ""
             )
-            return held or (_name_cause(check, ran, bench) if bench else "")
+            return held or (_name_cause(check, ran, context) if context else "")
 
 
 def _name_cause(check: Check, ran: Ran, context: GateContext) -> str:
@@ -350,12 +347,12 @@ def _unbuilt(ran: Ran, context: GateContext) -> str:
     return f"{what}: have the command build it first" if name else ""
 
 
-def _where_its_time_is(check: Check, bench: GateContext | None) -> str:
+def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     """What says how long a check may run: its gate, else the task, else a setting."""
     if check.kind != "gate":
         return "Timeout in the task, or hard_seconds in the settings"
     name = check.id.removeprefix("gate:")
-    gates = (*bench.task.gates, *bench.settings.gates_for(bench.task.type)) if bench else ()
+    gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
         return f"the {own:g} s that its gate says"
     # as `seconds_for` of the settings has it
@@ -363,31 +360,31 @@ def _where_its_time_is(check: Check, bench: GateContext | None) -> str:
     return f"Timeout in the task, or {setting or 'gate_seconds'} in the settings"
 
 
-def _bounds(check: Check, bench: GateContext) -> Bounds:
+def _bounds(check: Check, context: GateContext) -> Bounds:
     about = failed_bounds.About(
         check.command,
         check.network,
-        asked=_network_of(check, bench),
+        asked=_network_of(check, context),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
     )
-    where = (bench.place, bench.sandbox, bench.environment, bench.settings)
+    where = (context.place, context.sandbox, context.environment, context.settings)
     return failed_bounds.bounds_of(*where, check.limits, about)
 
 
-def _network_of(check: Check, bench: GateContext) -> Network:
+def _network_of(check: Check, context: GateContext) -> Network:
     """What a check's task or gate asks to reach; another task's is not known here."""
     if check.kind == "gate":
-        gates = (*bench.task.gates, *bench.settings.gates_for(bench.task.type))
+        gates = (*context.task.gates, *context.settings.gates_for(context.task.type))
         asked = {gate.name: gate.network for gate in reversed(gates)}
         return asked.get(check.id.removeprefix("gate:"), check.network)
-    return check.network if check.task else max(check.network, bench.task.network, key=_REACHES)
+    return check.network if check.task else max(check.network, context.task.network, key=_REACHES)
 
 
 _REACHES = tuple(Network).index
 
 
 def name_command(check: Check) -> str:
-    """Its command as people are told it: without secrets, and bearable in length."""
+    """Return the command for a message: without secrets, and shortened."""
     return abridge(redact(check.command))
 
 

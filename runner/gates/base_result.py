@@ -18,7 +18,6 @@ from runner.gates.base import Proved
 from runner.gates.check_run import find_assertion, try_check
 from runner.gates.result_parsers import (
     complaints,
-    crash_in,
     is_cut,
     misfits,
     output_of,
@@ -56,8 +55,6 @@ class BaseResult:
     """Whether its tool wrote the tests down: then all of them are known."""
     misfits: frozenset[tuple[str, int]] = frozenset()
     """Files and lines that did not compile, as its output names them."""
-    crash: str = ""
-    """The first line of what ended the test program in the middle of a test; empty for none."""
     unable: str = ""
     """How it could not run: `program` or `tests`; empty where it could."""
 
@@ -72,26 +69,26 @@ class BaseResult:
         return tuple((test, file) for test, word, file in self.tests or () if word == "passed")
 
 
-def earlier(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> BaseResult | None:
+def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> BaseResult | None:
     """The check on the base with only `changes`; None where that cannot be asked, or has no end."""
-    if bench.on_base is None:
+    if context.on_base is None:
         return None
-    key = _key(check, bench, changes)
-    known = _read(proof_cache.load_entry(bench.kept, *key))
+    key = _key(check, context, changes)
+    known = _read(proof_cache.load_entry(context.kept, *key))
     if known:
         return known
-    before = replace(bench, on_base=None, changes=changes)
-    with bench.on_base(changes):
+    before = replace(context, on_base=None, changes=changes)
+    with context.on_base(changes):
         trial = try_check(replace(check, id=f"{check.id}-before"), before)
     # What was cut off says nothing of the base, and would be believed by every later run.
-    if trial.ran.ended is not Ended.EXITED or bench.cancelled.is_set():
+    if trial.ran.ended is not Ended.EXITED or context.cancelled.is_set():
         return None
-    found = make_earlier(trial, bench)
-    proof_cache.remember(bench.kept, _to_document(found), *key)
+    found = make_earlier(trial, context)
+    proof_cache.remember(context.kept, _to_document(found), *key)
     return found
 
 
-def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
+def make_earlier(trial: CheckResult, context: GateContext) -> BaseResult:
     """What there is to compare of one run."""
     results = trial.results or parse_results(output_of(trial.ran))
     tests = results.tests if results else None
@@ -99,12 +96,11 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
         passed=trial.passed,
         exit=trial.ran.exit,
         tests=None if tests is None else tuple((t.id, str(t.outcome), t.file) for t in tests),
-        complaints=complaints(output_of(trial.ran), str(bench.place.shown)),
+        complaints=complaints(output_of(trial.ran), str(context.place.shown)),
         end=trial.ran.tail[-1000:],
         cut=is_cut(trial.ran),
-        reported=trial.told.results is not None,
+        reported=trial.report.results is not None,
         misfits=misfits(output_of(trial.ran)),
-        crash="" if trial.passed else crash_in(output_of(trial.ran)),
         unable=_unable(trial),
     )
 
@@ -115,14 +111,14 @@ def _unable(trial: CheckResult) -> str:
         return ""
     if trial.ran.exit in _UNSTARTED or _MADE_NOTHING.search(trial.ran.tail):
         return PROGRAM
-    return TESTS if trial.told.ran_none else ""
+    return TESTS if trial.report.ran_none else ""
 
 
-def _key(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> tuple[str, ...]:
+def _key(check: Check, context: GateContext, changes: tuple[Change, ...]) -> tuple[str, ...]:
     made = (f"{one.path} {one.mode:o} {one.after}" for one in changes)
     fails = (*(("fails",) if check.fails else ()), *(("named",) if check.named else ()))
-    place = (str(bench.place.shown), bench.place.start, bench.base, bench.place.beside)
-    words = bench.environment.get("PYTEST_ADDOPTS", "")
+    place = (str(context.place.shown), context.place.start, context.base, context.place.beside)
+    words = context.environment.get("PYTEST_ADDOPTS", "")
     return (
         "run",
         *place,
@@ -145,14 +141,13 @@ def _to_document(found: BaseResult) -> dict[str, object]:
         "cut": found.cut,
         "reported": found.reported,
         "misfits": sorted(found.misfits),
-        "crash": found.crash,
         "unable": found.unable,
     }
 
 
-def _read(said: dict[str, object]) -> BaseResult | None:
+def _read(entry: dict[str, object]) -> BaseResult | None:
     """What was kept, where it still has the shape of this version."""
-    match said:
+    match entry:
         case {
             "passed": bool(passed),
             "exit": int(code),
@@ -162,13 +157,12 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             "cut": bool(cut),
             "reported": bool(reported),
             "misfits": list(places),
-            "crash": str(crash),
             "unable": str(unable),
         }:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
             wrong = frozenset((str(path), int(line)) for path, line in places)
-            said_more = end, cut, reported, wrong, crash, unable
-            return BaseResult(passed, code, rows, found, *said_more)
+            rest = end, cut, reported, wrong, unable
+            return BaseResult(passed, code, rows, found, *rest)
     return None
 
 
@@ -191,7 +185,7 @@ _UNABLE_HINTS = {
     PROGRAM: "install what it runs, or take the gate out of the settings",
     TESTS: "install or include (.worktreeinclude) what its tests need, then: runner retry {}",
 }
-_TOO_MUCH = "it prints too much for what is new to be told from what was there: have it print less"
+_TOO_MUCH = "it prints too much to tell new failures from old ones: have it print less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,105 +196,105 @@ class Compared:
     old: tuple[str, ...]
 
 
-def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
+def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
     """What a check that failed says, measured against the tree before the change."""
     if trial.check.kind == "gate" and (how := _unable(trial)):
-        return _evaluate_unable(trial, how, bench)
-    compared = _compare_with_base(trial, bench)
-    if compared is None and (seen := _find_seen_before(trial, bench)):
+        return _evaluate_unable(trial, how, context)
+    compared = _compare_with_base(trial, context)
+    if compared is None and (seen := _find_seen_before(trial, context)):
         compared = Compared((), seen)
     if compared is None:
-        return Proved(trial.proof, _incomparable(trial, bench))
+        return Proved(trial.proof, _incomparable(trial, context))
     if compared.new:
         return Proved(trial.proof, _with_new(trial, compared))
-    return _excuse_known(trial, compared, bench)
+    return _excuse_known(trial, compared, context)
 
 
-def _evaluate_unable(trial: CheckRun, how: str, bench: GateContext) -> Proved:
+def _evaluate_unable(trial: CheckRun, how: str, context: GateContext) -> Proved:
     """A gate that could not run: it refuses where it could before, or where the task asks for it.
 
     Where the work is not a person's, and a test suite ran none of its tests, a person is asked.
     """
     refused = Proved(trial.proof, trial.findings())
-    is_excusable = not (bench.settings.strict or _is_own(trial.check, bench))
-    if not (is_excusable and _was_unable(trial.check, how, bench)):
+    is_excusable = not (context.settings.strict or _is_own(trial.check, context))
+    if not (is_excusable and _was_unable(trial.check, how, context)):
         return refused
-    asks = how == TESTS and bench.changes and not bench.by_person
+    asks = how == TESTS and context.changes and not context.by_person
     finding = Finding(
         check=UNRUN,
         message=f"`{redact(trial.check.command)}` {_why_unable(trial, how)}",
         severity=Severity.QUESTION if asks else Severity.WARNING,
-        hint=_UNABLE_HINTS[how].format(bench.task.id),
+        hint=_UNABLE_HINTS[how].format(context.task.id),
         detail="\n".join(trial.ran.tail.splitlines()[-_FAILURES_SHOWN:]),
     )
     proof = replace(trial.proof, verdict=Verdict.SKIPPED, note=COULD_NOT_RUN)
     return Proved(proof, (finding, *trial.notes()))
 
 
-def _was_unable(check: Check, how: str, bench: GateContext) -> bool:
+def _was_unable(check: Check, how: str, context: GateContext) -> bool:
     """Whether it could not run on the base either; the whole tree has what a task's proof met."""
-    if not bench.changes:
-        return how in proof_cache.load_entry(bench.kept, *_record(check, bench))
-    before = earlier(check, bench, ())
+    if not context.changes:
+        return how in proof_cache.load_entry(context.kept, *_record(check, context))
+    before = earlier(check, context, ())
     found = before is not None and before.unable == how
     if found:
-        proof_cache.remember(bench.kept, {how: bench.base}, *_record(check, bench))
+        proof_cache.remember(context.kept, {how: context.base}, *_record(check, context))
     return found
 
 
 def _why_unable(trial: CheckRun, how: str) -> str:
     if how == PROGRAM:
         return f"{COULD_NOT_RUN}: its program is missing (exit code {trial.ran.exit})"
-    said = next((find_assertion(one.message) for one in trial.failing if one.message), "")
-    why = f" ({redact(said)})" if said else ""
+    message = next((find_assertion(one.message) for one in trial.failing if one.message), "")
+    why = f" ({redact(message)})" if message else ""
     return f"{COULD_NOT_RUN}: none of its tests ran, without the change too{why}"
 
 
-def _find_seen_before(trial: CheckRun, bench: GateContext) -> tuple[str, ...]:
+def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
     """The failing tests of a gate, where a task that changes nothing met them: all known as old.
 
     Only of gates that nobody configured, and where the task has a proof of its own: else it is
     there to find just them.
     """
-    task, check = bench.task, trial.check
-    if bench.changes or bench.settings.strict or trial.ran.ended is not Ended.EXITED:
+    task, check = context.task, trial.check
+    if context.changes or context.settings.strict or trial.ran.ended is not Ended.EXITED:
         return ()
     proven = task.test_contracts or task.contracts
-    if not (proven and is_declared(task, bench.settings, check.id, check.command)):
+    if not (proven and is_declared(task, context.settings, check.id, check.command)):
         return ()
-    now = make_earlier(trial, bench)
+    now = make_earlier(trial, context)
     failing = frozenset() if now.cut and not now.reported else now.failing
-    known = proof_cache.load_entry(bench.kept, *_record(check, bench))
+    known = proof_cache.load_entry(context.kept, *_record(check, context))
     return tuple(sorted(failing)) if failing <= known.keys() else ()
 
 
-def _compare_with_base(trial: CheckRun, bench: GateContext) -> Compared | None:
+def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None:
     """None where nothing excuses this check, or the tree before did not fail it."""
-    if not _excusable(trial, bench):
+    if not _excusable(trial, context):
         return None
-    before = earlier(trial.check, bench, ())
+    before = earlier(trial.check, context, ())
     if before is None:
         return None
     if before.passed:
-        _forget(trial.check, bench)
+        _forget(trial.check, context)
         return None
-    found = compare_failures(before, make_earlier(trial, bench), others=bool(trial.check.task))
-    if found and _is_own(trial.check, bench) and _says_little(found, before):
+    found = compare_failures(before, make_earlier(trial, context), others=bool(trial.check.task))
+    if found and _is_own(trial.check, context) and _says_little(found, before):
         return None
     return found
 
 
-def _excusable(trial: CheckRun, bench: GateContext) -> bool:
+def _excusable(trial: CheckRun, context: GateContext) -> bool:
     check = trial.check
-    if bench.settings.strict or bench.on_base is None or not bench.changes:
+    if context.settings.strict or context.on_base is None or not context.changes:
         return False  # without changes the tree before is this one
     if trial.ran.ended is not Ended.EXITED:
         return False
     return bool(check.task) or check.kind == "gate"
 
 
-def _is_own(check: Check, bench: GateContext) -> bool:
-    own = {f"gate:{gate.name}" for gate in bench.task.gates}
+def _is_own(check: Check, context: GateContext) -> bool:
+    own = {f"gate:{gate.name}" for gate in context.task.gates}
     return not check.task and check.id in own
 
 
@@ -339,10 +333,10 @@ def compare_failures(
     return Compared((), (_ITSELF,))
 
 
-def _incomparable(trial: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
-    """The failure as it is; where it says too much to be compared, that is said."""
+def _incomparable(trial: CheckRun, context: GateContext) -> tuple[Finding, ...]:
+    """The failure as it is; a hint where it prints too much to be compared."""
     failure, *rest = trial.findings()
-    if is_cut(trial.ran) and _excusable(trial, bench):
+    if is_cut(trial.ran) and _excusable(trial, context):
         failure = replace(failure, hint=_TOO_MUCH)
     return (failure, *rest)
 
@@ -356,11 +350,11 @@ def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
     return (replace(failure, detail=detail), *rest)
 
 
-def _excuse_known(trial: CheckRun, compared: Compared, bench: GateContext) -> Proved:
+def _excuse_known(trial: CheckRun, compared: Compared, context: GateContext) -> Proved:
     """A failure of which every part was there before."""
-    first = _first_seen(trial.check, compared.old, bench)
+    first = _first_seen(trial.check, compared.old, context)
     since = f", first seen red at {first[:_ABBREVIATED]}" if first else ""
-    note = f"{_how_many(compared.old)} as before the change{since}"
+    note = f"{_how_many(compared.old)} already present before this change{since}"
     finding = Finding(
         check=trial.check.id,
         message=f"`{redact(trial.check.command)}`: {note}",
@@ -378,25 +372,27 @@ def _how_many(failures: tuple[str, ...]) -> str:
     return "1 failure" if len(failures) == 1 else f"{len(failures)} failures"
 
 
-def _first_seen(check: Check, failures: tuple[str, ...], bench: GateContext) -> str:
+def _first_seen(check: Check, failures: tuple[str, ...], context: GateContext) -> str:
     """The oldest commit at which one of these failures was seen; each is kept with its own."""
-    key = _record(check, bench)
-    known = {name: str(commit) for name, commit in proof_cache.load_entry(bench.kept, *key).items()}
+    key = _record(check, context)
+    known = {
+        name: str(commit) for name, commit in proof_cache.load_entry(context.kept, *key).items()
+    }
     # What no longer fails is left out: if it comes back, it is first seen anew. In the order in
     # which they were seen: of two commits nobody here knows which is older.
     now = {name: commit for name, commit in known.items() if name in failures}
-    now |= {name: bench.base for name in failures if name not in known}
+    now |= {name: context.base for name in failures if name not in known}
     if now != known:
-        proof_cache.remember(bench.kept, dict(now), *key)
-    return next(iter(now.values()), bench.base)
+        proof_cache.remember(context.kept, dict(now), *key)
+    return next(iter(now.values()), context.base)
 
 
-def _forget(check: Check, bench: GateContext) -> None:
+def _forget(check: Check, context: GateContext) -> None:
     """It is green on the base: what fails later is first seen then."""
-    key = _record(check, bench)
-    if proof_cache.load_entry(bench.kept, *key):
-        proof_cache.remember(bench.kept, {}, *key)
+    key = _record(check, context)
+    if proof_cache.load_entry(context.kept, *key):
+        proof_cache.remember(context.kept, {}, *key)
 
 
-def _record(check: Check, bench: GateContext) -> tuple[str, ...]:
-    return ("first-seen", str(bench.place.shown), check.task, check.id, check.command)
+def _record(check: Check, context: GateContext) -> tuple[str, ...]:
+    return ("first-seen", str(context.place.shown), check.task, check.id, check.command)

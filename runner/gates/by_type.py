@@ -43,30 +43,30 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return ()
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What the proposal does that its type does not do, and what it lacks."""
-    work = classify(bench.task)
-    found = [*_find_changed_tests(bench, work.kind)] if work.wants(Extra.TESTS_STAY) else []
-    if work.wants(Extra.OLD_DATA) and bench.changes and not _reads_old_data(bench):
-        found.append(_lacks_old_data(bench.task))
+    work = classify(context.task)
+    found = [*_find_changed_tests(context, work.kind)] if work.wants(Extra.TESTS_STAY) else []
+    if work.wants(Extra.OLD_DATA) and context.changes and not _reads_old_data(context):
+        found.append(_lacks_old_data(context.task))
     return Proved(None, tuple(found))
 
 
 # --- refactor -------------------------------------------------------------------------
 
 
-def _find_changed_tests(bench: GateContext, kind: Reading) -> Iterator[Finding]:
+def _find_changed_tests(context: GateContext, kind: Reading) -> Iterator[Finding]:
     """Each test file that was there and is not as it was: then nothing shows that code still is.
 
     One that the task lists exactly only warns where a person wrote the change or will see it; one
     that the plan says to change, by its path, is what was asked for.
     """
-    refusal = Severity.ERROR if bench.by_person else Severity.QUESTION
-    for change in bench.changes:
+    refusal = Severity.ERROR if context.by_person else Severity.QUESTION
+    for change in context.changes:
         if change.action is Action.CREATE or not is_test_path(change.path):
             continue
-        lenient = bench.reviewed and is_excused(change.path, bench.task)
-        lenient = lenient or change.path in bench.task.changes_tests
+        lenient = context.reviewed and is_excused(change.path, context.task)
+        lenient = lenient or change.path in context.task.changes_tests
         verb = "deletes" if change.action is Action.DELETE else "changes"
         yield Finding(
             check=CHECK,
@@ -83,12 +83,12 @@ def _find_changed_tests(bench: GateContext, kind: Reading) -> Iterator[Finding]:
 # --- migration ------------------------------------------------------------------------
 
 
-def _reads_old_data(bench: GateContext) -> bool:
+def _reads_old_data(context: GateContext) -> bool:
     """Whether a test contract, or a test that the task brings, says that it is about old data."""
-    said = [f"{one.id} {one.command}" for one in bench.task.test_contracts]
-    if any(map(_OLD.search, said)):
+    lines = [f"{one.id} {one.command}" for one in context.task.test_contracts]
+    if any(map(_OLD.search, lines)):
         return True
-    for change in bench.changes:
+    for change in context.changes:
         content = change.content or b""
         if is_test_path(change.path) and len(content) <= _LARGEST:
             if _OLD.search(change.path):

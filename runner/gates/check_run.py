@@ -7,18 +7,19 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
-from runner.gates.count_parsers import CLOSING, count_told_failures, ran_no_test, read_counts
-from runner.gates.document_watch import DocumentWatch
-from runner.gates.junit import TestResults, Told
+from runner.gates.count_parsers import CLOSING, ran_no_test, read_counts
+from runner.gates.junit import Reports, TestResults
 from runner.gates.mtime_changes import Touched, files, find_touched
+from runner.gates.open_watch import OpenWatch
 from runner.gates.proof_cache import Passed
 from runner.gates.reporters import expects, not_taken, with_reports
 from runner.gates.result_parsers import output_of, parse_results, without_colours
-from runner.gates.script_targets import name_script, only_looks
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
+from runner.model.grades import is_document
 from runner.model.work import STANDS
+from runner.plan.shell.selection import find_pytest_words
 from runner.plan.shell.shell_commands import ends_with_test_tool
 from runner.process.base import Ended
 from runner.secrets.redact import redact
@@ -44,7 +45,7 @@ _MOST_SAID = 64 << 10
 _SIGNALLED = 128
 _NOT_STARTED = 126
 EXPECTED = "failures are expected"
-"""What is said of a test contract that must fail."""
+"""The note on a test contract that must fail."""
 _NAME_TESTS = "have it name tests that are there, and begin them whatever comes before"
 _NO_TESTS = 5
 """How pytest, and unittest from Python 3.12 on, end where they find no test."""
@@ -64,20 +65,22 @@ class CheckRun:
     results: TestResults | None
     """How each test ended, as the tool itself wrote it down or printed it."""
     touched: Touched
-    bench: GateContext | None = None
+    context: GateContext | None = None
     """Where it ran."""
     flaky: tuple[str, ...] = ()
     """Tests that failed, and passed when the command itself ran them again."""
-    told_failures: int = 0
+    printed_failures: int = 0
     """Failing tests that its output tells of, and no report does."""
     unnamed: bool = False
     """Whether a tool ran that names its tests only where it is asked to."""
-    told: Told = field(default_factory=Told)
+    report: Reports = field(default_factory=Reports)
     """What its test programs wrote down."""
     tool_expected: bool = False
     """Whether the tool that the command names always says how many tests ran."""
     unopened: tuple[str, ...] = ()
-    """Kinds of documents that a gate opened none of; empty where it may have opened one."""
+    """Files that a gate did not open; empty where that is not known."""
+    unopened_kinds: tuple[str, ...] = ()
+    """Kinds of files of which a gate opened none."""
 
     @property
     def passed(self) -> bool:
@@ -100,10 +103,10 @@ class CheckRun:
 
     def notes(self) -> tuple[Finding, ...]:
         """What it left behind, and what its output tells that does not count."""
-        said = (*self.touched.findings(self.check.id), *self._find_told())
+        shown = (*self.touched.findings(self.check.id), *self._find_printed())
         count = self.ran.left_behind
         if not count:
-            return said
+            return shown
         many = "1 process" if count == 1 else f"{count} processes"
         left = Finding(
             check=self.check.id,
@@ -111,21 +114,21 @@ class CheckRun:
             severity=Severity.NOTE,
             hint="have the command end what it starts",
         )
-        return (*said, left)
+        return (*shown, left)
 
     @property
-    def told_of(self) -> str:
+    def printed_note(self) -> str:
         """What the output of a test contract that passed tells of failures; else empty."""
-        if not (self.told_failures and self.check.kind == "test" and self.passed):
+        if not (self.printed_failures and self.check.kind == "test" and self.passed):
             return ""
-        many = "a test" if self.told_failures == 1 else f"{self.told_failures} tests"
+        many = "a test" if self.printed_failures == 1 else f"{self.printed_failures} tests"
         return f"its output tells of {many} that failed"
 
-    def _find_told(self) -> Iterator[Finding]:
-        if self.told_of:
+    def _find_printed(self) -> Iterator[Finding]:
+        if self.printed_note:
             yield Finding(
                 check=self.check.id,
-                message=f"{self.told_of}; it ended with exit code 0",
+                message=f"{self.printed_note}; it ended with exit code 0",
                 severity=Severity.WARNING,
                 hint="where that is no text of the program itself, have the command end with it",
             )
@@ -133,7 +136,7 @@ class CheckRun:
     def _failures(self) -> tuple[Finding, ...]:
         if self.passed:
             return ()
-        (plain,) = failures_of(self.check, self.ran, self.proof, self.bench)
+        (plain,) = failures_of(self.check, self.ran, self.proof, self.context)
         message = self._message(plain)
         hint = _NAME_TESTS if message == self._none_ran else plain.hint
         return (replace(plain, message=message, hint=hint, detail=self._detail(plain)),)
@@ -158,27 +161,27 @@ class CheckRun:
         return plain.message
 
     def _detail(self, plain: Finding) -> str:
-        place = self.bench.place if self.bench else None
+        place = self.context.place if self.context else None
         tops = (place.tree, place.shown) if place else ()
         starts = (place.start, "") if place else ()
         roots = tuple(f"{top}/{start}" for start in starts for top in tops)
-        told = [format_test(test, roots) for test in self.failing[:_MOST_TESTS]]
+        tests = [format_test(test, roots) for test in self.failing[:_MOST_TESTS]]
         more = len(self.failing) - _MOST_TESTS
         if more > 0:
-            told.append(f"… and {more} more")
-        return "\n".join([*told, plain.detail]) if told else plain.detail
+            tests.append(f"… and {more} more")
+        return "\n".join([*tests, plain.detail]) if tests else plain.detail
 
 
 def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
-    """A test that failed: where and by what in one line, below it what it said.
+    """A test that failed: where and by what in one line, below it its message.
 
-    Paths below one of the `roots` are told relative to it.
+    Paths below one of the `roots` are shown relative to it.
     """
-    said = test.message.strip()
+    message = test.message.strip()
     for root in roots:
-        said = said.replace(root, "")
-    text = said if len(said) <= _LONGEST else said[:_LONGEST] + " …"
-    place, why = find_place(said), find_assertion(said)
+        message = message.replace(root, "")
+    text = message if len(message) <= _LONGEST else message[:_LONGEST] + " …"
+    place, why = find_place(message), find_assertion(message)
     if not place and test.file:  # it could not be loaded, say: then it is about the whole file
         place, why = f"{test.file}:1", why or "it could not be loaded"
     at = f" at {place}" if place else ""
@@ -186,23 +189,23 @@ def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
     return "\n    ".join([head, *text.splitlines()])
 
 
-def find_place(said: str) -> str:
+def find_place(message: str) -> str:
     """The line of a failure, `tests/test_a.py:5`: the last of a Python stack, the first of another.
 
     Places outside the project (absolute paths) count only where there is no other.
     """
-    if len(said) > _MOST_SAID:  # a stack ends it, or begins it
-        said = f"{said[: _MOST_SAID // 2]}\n{said[-_MOST_SAID // 2 :]}"
-    stack = [f"{path}:{line}" for path, line in _PYTHON_PLACE.findall(said)]
-    others = [found for found in _PLACE.findall(said) if "node_modules/" not in found]
-    told = [*reversed(stack), *others]
-    inside = (place for place in told if not place.startswith("/"))
-    return next(inside, told[0] if told else "")
+    if len(message) > _MOST_SAID:  # a stack ends it, or begins it
+        message = f"{message[: _MOST_SAID // 2]}\n{message[-_MOST_SAID // 2 :]}"
+    stack = [f"{path}:{line}" for path, line in _PYTHON_PLACE.findall(message)]
+    others = [found for found in _PLACE.findall(message) if "node_modules/" not in found]
+    places = [*reversed(stack), *others]
+    inside = (place for place in places if not place.startswith("/"))
+    return next(inside, places[0] if places else "")
 
 
-def find_assertion(said: str) -> str:
+def find_assertion(message: str) -> str:
     """What was expected and what came, in one line: `AssertionError: 3 != 2`."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     raised = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
     named = raised or [line for line in lines if _RAISED.match(line)]
     return (named or lines or [""])[0][:_LONGEST_LINE]
@@ -210,45 +213,53 @@ def find_assertion(said: str) -> str:
 
 def try_or_stand(
     check: Check,
-    bench: GateContext,
+    context: GateContext,
     fit: Callable[[], Fitted | None] = lambda: None,
     ended: CheckRun | None = None,
 ) -> CheckRun:
-    """A check that runs, or what the same command said on the same tree earlier in this run.
+    """A check that runs, or the result of the same command on the same tree earlier in this run.
 
     A task's own tests run where its lines are counted: what an other run measured is gone.
-    `ended` is how it ended where it ran just now: that counts, whatever others said meanwhile.
+    `ended` is how it ended where it ran just now: that counts, whatever others found meanwhile.
     """
-    memory = bench.memory
-    key = standing_key(check, bench) if memory is not None else None
+    memory = context.memory
+    key = standing_key(check, context) if memory is not None else None
     if memory is None or key is None:
-        return ended or try_check(check, bench, fit())
-    measured = check.kind == "test" and not check.task and bench.task.writes_anything
+        return ended or try_check(check, context, fit())
+    measured = check.kind == "test" and not check.task and context.task.writes_anything
     known = None if measured or ended else memory.find(key)
     if known is None and not ended and check.kind == "gate":
-        known = memory.find_here(bench.place, key)
+        known = memory.find_here(context.place, key)
     if known is not None:
-        return _stand(check, bench, known)
-    clean = memory.is_clean(bench.place)
-    trial = ended or try_check(check, bench, fit())
+        return _stand(check, context, known)
+    clean = memory.is_clean(context.place)
+    trial = ended or try_check(check, context, fit())
     if trial.passed and not (trial.flaky or trial.touched.changed or trial.ran.left_behind):
-        told, expected = trial.told, trial.tool_expected
-        passed = Passed(bench.task.id, trial.ran, told, expected, trial.proof.log)
-        memory.keep_here(bench.place, key, passed)
+        report, expected = trial.report, trial.tool_expected
+        passed = Passed(context.task.id, trial.ran, report, expected, trial.proof.log)
+        memory.keep_here(context.place, key, passed)
         if clean and not trial.touched.left:
             memory.keep(key, passed)
     return trial
 
 
-def standing_key(check: Check, bench: GateContext) -> Key | None:
+def stand_for(check: Check, command: str, context: GateContext) -> CheckRun | None:
+    """Return a check's result by another command's, which ran the same in this very proof."""
+    memory = context.memory
+    key = standing_key(replace(check, command=command), context) if memory else None
+    known = memory.find_here(context.place, key) if memory and key else None
+    return None if known is None else _stand(check, context, known)
+
+
+def standing_key(check: Check, context: GateContext) -> Key | None:
     """What two runs have in common of which one is enough; None where both must run."""
-    reaches = check.network is not Network.NO or bench.known_secrets or bench.task.uses
-    if reaches or not bench.tree or _OF_THE_TASK in check.command:
+    reaches = check.network is not Network.NO or context.known_secrets or context.task.uses
+    if reaches or not context.tree or _OF_THE_TASK in check.command:
         return None
     limits = check.limits
     bounds = (limits.memory, limits.together, limits.processes, limits.file_size, limits.cpu)
-    walls = (bench.sandbox.name, bench.place.start, check.named)
-    return (bench.tree, name_script(check.command), *walls, *bounds, *_installed(bench.place))
+    walls = (context.sandbox.name, context.place.start, check.named)
+    return (context.tree, check.command, *walls, *bounds, *_installed(context.place))
 
 
 def _installed(place: Place) -> Iterator[object]:
@@ -261,96 +272,102 @@ def _installed(place: Place) -> Iterator[object]:
                 yield (file.name, found.st_ino, found.st_size, found.st_ctime_ns)
 
 
-def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
+def _stand(check: Check, context: GateContext, known: Passed) -> CheckRun:
     """What a command that passed says as this check; each kind asks more or less of it."""
     ran = replace(known.ran, log=None)
-    trial = evaluate_run(check, ran, bench, known.told, Touched(), expected=known.expected)
-    said = f"{STANDS}{known.task}'s proof"
-    note = f"{trial.proof.note}; {said}" if trial.proof.note else said
+    trial = evaluate_run(check, ran, context, known.report, Touched(), expected=known.expected)
+    cached = f"{STANDS}{known.task}'s proof"
+    note = f"{trial.proof.note}; {cached}" if trial.proof.note else cached
     return replace(trial, proof=replace(trial.proof, note=note, log=known.log))
 
 
-def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
-    """Run a check once, with its tool told from outside to write down each test."""
-    before = files(bench)
-    listed = before[0] if check.kind == "gate" and bench.kept else {}
-    paths = (above + name for above, names in listed.items() for name in names)
-    with DocumentWatch(paths, bench.place) as watch:
-        if bench.runs_no_program(check):
-            ran, said, expected = bench.run(check), Told(), False
+def try_check(check: Check, context: GateContext, fitted: Fitted | None = None) -> CheckRun:
+    """Run a check once, with its tool made to write down each test."""
+    before = files(context)
+    listed = before[0] if check.kind == "gate" and context.kept else {}
+    every = (above + name for above, names in listed.items() for name in names)
+    is_python = find_pytest_words(check.command) is not None
+    with OpenWatch((one for one in every if is_python or is_document(one)), context.place) as watch:
+        if context.runs_no_program(check):
+            ran, report, expected = context.run(check), Reports(), False
         else:
-            ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
-    done = find_touched(before, bench)
-    _hear_of_touched(done, bench)
-    trial = evaluate_run(check, ran, bench, said, done, expected=expected)
-    return replace(trial, unopened=watch.unopened)
+            ran, report, expected = _run_reporting(
+                check, context, fitted or Fitted(check.command, {})
+            )
+    done = find_touched(before, context)
+    _hear_of_touched(done, context)
+    trial = evaluate_run(check, ran, context, report, done, expected=expected)
+    return replace(trial, unopened=watch.unopened, unopened_kinds=watch.kinds)
 
 
-def end_plain(check: Check, ran: Ran, bench: GateContext, done: Touched) -> CheckRun:
+def end_plain(check: Check, ran: Ran, context: GateContext, done: Touched) -> CheckRun:
     """How a check ended that starts no program, and that whoever asks has run themselves."""
-    _hear_of_touched(done, bench)
-    return evaluate_run(check, ran, bench, Told(), done)
+    _hear_of_touched(done, context)
+    return evaluate_run(check, ran, context, Reports(), done)
 
 
-def _hear_of_touched(done: Touched, bench: GateContext) -> None:
-    if bench.memory is not None and done.left:
-        bench.memory.note_left(bench.place)
-    if done.changed and bench.on_base:
-        with bench.on_base(()):
+def _hear_of_touched(done: Touched, context: GateContext) -> None:
+    if context.memory is not None and done.left:
+        context.memory.note_left(context.place)
+    if done.changed and context.on_base:
+        with context.on_base(()):
             pass  # leaving it puts the proposal back for the checks after this one
 
 
-def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ran, Told, bool]:
-    """Run it with its tools told to write down each test; whether one of them always does."""
-    told = with_reports(check, bench, fitted)
-    told.clear()
-    ran = bench.run(check, told.fitted)
+def _run_reporting(check: Check, context: GateContext, fitted: Fitted) -> tuple[Ran, Reports, bool]:
+    """Run it with its tools made to write down each test; whether one of them always does."""
+    reporting = with_reports(check, context, fitted)
+    reporting.clear()
+    ran = context.run(check, reporting.fitted)
     if not_taken(ran):
-        told.clear()
-        ran = bench.run(check, told.plain)
-    silent = not _count_printed(check, ran)
-    return ran, told.hear(check, bench, ran, silent=silent), told.expected
+        reporting.clear()
+        ran = context.run(check, reporting.plain)
+    return ran, reporting.hear(context), reporting.expected
 
 
 def evaluate_run(
-    check: Check, ran: Ran, bench: GateContext, told: Told, done: Touched, *, expected: bool = False
+    check: Check,
+    ran: Ran,
+    context: GateContext,
+    report: Reports,
+    done: Touched,
+    *,
+    expected: bool = False,
 ) -> CheckRun:
     """What a run says: exit code, tests and counts must all agree that it passed.
 
-    `expected`: the tool that the command names must have said something.
+    `expected`: the tool that the command names must have reported something.
     """
     printed = _count_printed(check, ran)
-    results = _clean(told.results, bench.known_secrets)
+    results = _clean(report.results, context.known_secrets)
     written = results
     if written is None and not ran.passed:
         written = parse_results(output_of(ran))
-    counts = _counts(told, printed)
-    proof = proof_of(check, ran, bench, tuple(counts.items()))
-    silent = not counts and (expected or bool(told.unfinished) or told.unheard)
+    counts = _counts(report, printed)
+    proof = proof_of(check, ran, context, tuple(counts.items()))
+    silent = not counts and (expected or bool(report.unfinished))
     empty = ran_no_test(proof.counts) or (ran.passed and silent)
-    failed = told.failed if told else _count_closing_failures(check, ran)
+    failed = report.failed if report else _count_closing_failures(check, ran)
     if expects(check):
-        verdict = _as_expected(check, ran, failed, told, silent=silent)
+        verdict = _as_expected(check, ran, failed, report, silent=silent)
         proof = replace(proof, verdict=verdict, note=EXPECTED, by=_proof_kind(verdict, failed))
     elif (check.kind == "test" and empty) or failed:
         proof = replace(proof, verdict=Verdict.FAIL)
-    elif not counts and proof.verdict is Verdict.PASS and only_looks(check, bench.after):
-        proof = replace(proof, by=ProvenBy.STATIC)
-    untold = bool(ran.passed and ran.tail) and not (told or failed)
-    text = (_count_failed(dict(_read(ran))) or count_told_failures(ran.tail)) if untold else 0
+    untold = bool(ran.passed and ran.tail) and not (report or failed)
+    text = _count_failed(dict(_read(ran))) if untold else 0
     return CheckRun(
-        *(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed),
-        told=told,
+        *(check, ran, proof, written, done, context, report.flaky, text, report.unnamed),
+        report=report,
         tool_expected=expected,
     )
 
 
-def _as_expected(check: Check, ran: Ran, failed: int, told: Told, *, silent: bool) -> Verdict:
+def _as_expected(check: Check, ran: Ran, failed: int, report: Reports, *, silent: bool) -> Verdict:
     """A line that begins with `!` turns its own exit around; else the command itself must fail."""
     if ran.ended is not Ended.EXITED or silent or ran.exit >= _NOT_STARTED:
         return Verdict.FAIL
     ended = ran.exit != 0 if check.fails else ran.passed
-    met = failed if told else ended
+    met = failed if report else ended
     return Verdict.PASS if met and (check.fails or ended) else Verdict.FAIL
 
 
@@ -399,9 +416,9 @@ def _count_failed(counts: dict[str, int]) -> int:
     return sum(counts.get(word, 0) for word in ("failed", "failures", "error", "errors"))
 
 
-def _counts(told: Told, printed: dict[str, int]) -> dict[str, int]:
+def _counts(report: Reports, printed: dict[str, int]) -> dict[str, int]:
     """What the tools wrote down, and of what was printed alone the tests that were left out."""
-    if not told:
+    if not report:
         return printed
     kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}
-    return {**told.counts, **kept}
+    return {**report.counts, **kept}

@@ -13,9 +13,10 @@ from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, lenient_scripts, script_targets
 from runner.gates.base import Check, Proved
 from runner.gates.base_result import earlier
-from runner.gates.check_run import try_or_stand
-from runner.gates.document_gates import explain_unopened, keep_unopened
+from runner.gates.check_run import stand_for, try_or_stand
 from runner.gates.junit import TestOutcome
+from runner.gates.same_tests import find_same_contract
+from runner.gates.unopened_files import explain_unopened, keep_unopened
 from runner.lazy_pattern import regex
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.model.work import UNREAD
@@ -66,7 +67,7 @@ _IDLE = frozenset(_IDLE_WORDS.split())
 """Keys of package.json that say nothing about what a command runs."""
 
 
-def old_gate_findings(trial: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
+def old_gate_findings(trial: CheckRun, context: GateContext) -> tuple[Finding, ...]:
     """Why a gate that passes does not count: as it was before the task, it would have failed.
 
     Nor does one that runs fewer tests than it would have. Where it failed on the tree before as
@@ -75,20 +76,20 @@ def old_gate_findings(trial: CheckRun, bench: GateContext) -> tuple[Finding, ...
     check = trial.check
     if check.kind != "gate":
         return ()
-    started = _started_files(check, bench)
-    changed = tuple(one for one in bench.changes if _says_what_runs(one, check, started, bench))
-    added = tuple(one for one in bench.changes if trial.results and _is_new(one, bench))
-    return (*_explain_changed(changed, trial, bench), *_explain_added(added, trial, bench))
+    started = _started_files(check, context)
+    changed = tuple(one for one in context.changes if _says_what_runs(one, check, started, context))
+    added = tuple(one for one in context.changes if trial.results and _is_new(one, context))
+    return (*_explain_changed(changed, trial, context), *_explain_added(added, trial, context))
 
 
 def _explain_added(
-    added: tuple[Change, ...], trial: CheckRun, bench: GateContext
+    added: tuple[Change, ...], trial: CheckRun, context: GateContext
 ) -> tuple[Finding, ...]:
     """Tests that a new file of configuration leaves out; without it, others may fail."""
     if not added:
         return ()
-    kept = tuple(one for one in bench.changes if one not in added)
-    return _find_left_out(earlier(trial.check, bench, kept), added, trial)
+    kept = tuple(one for one in context.changes if one not in added)
+    return _find_left_out(earlier(trial.check, context, kept), added, trial)
 
 
 def _find_left_out(
@@ -117,16 +118,16 @@ def _find_left_out(
 
 
 def _explain_changed(
-    changed: tuple[Change, ...], trial: CheckRun, bench: GateContext
+    changed: tuple[Change, ...], trial: CheckRun, context: GateContext
 ) -> tuple[Finding, ...]:
     check = trial.check
     if not changed:
         return ()
-    kept = tuple(one for one in bench.changes if one not in changed)
-    with_old = earlier(check, bench, kept)
+    kept = tuple(one for one in context.changes if one not in changed)
+    with_old = earlier(check, context, kept)
     if with_old is None or with_old.passed:
         return _find_left_out(with_old, changed, trial)
-    before = earlier(check, bench, ()) if kept else None
+    before = earlier(check, context, ()) if kept else None
     if before is None or not before.passed:
         return ()
     paths = ", ".join(one.path for one in changed)
@@ -141,31 +142,31 @@ def _explain_changed(
     )
 
 
-def _is_new(change: Change, bench: GateContext) -> bool:
-    return bool(_NAMES.search(change.path)) and bench.before(change.path) is None
+def _is_new(change: Change, context: GateContext) -> bool:
+    return bool(_NAMES.search(change.path)) and context.before(change.path) is None
 
 
-def _started_files(check: Check, bench: GateContext) -> frozenset[str]:
+def _started_files(check: Check, context: GateContext) -> frozenset[str]:
     """The files that say what a gate runs since it starts them: its script, or one behind it.
 
     Of test files that a script starts it is asked test by test what became of them.
     """
     own = script_targets.find_started_files(check.command, lambda _: None)
-    behind = script_targets.find_started_files(check.command, bench.before)
-    return own | {path for path in behind if not bench.is_test(path)}
+    behind = script_targets.find_started_files(check.command, context.before)
+    return own | {path for path in behind if not context.is_test(path)}
 
 
 def _says_what_runs(
-    change: Change, check: Check, started: frozenset[str], bench: GateContext
+    change: Change, check: Check, started: frozenset[str], context: GateContext
 ) -> bool:
     """Whether a change alters a file of the base that this gate may read to know what to run."""
     if change.path in started:
-        return bench.before(change.path) is not None
+        return context.before(change.path) is not None
     name = change.path.rpartition("/")[2]
     starter = _STARTERS.get(name.casefold())
     if not _NAMES.search(change.path) or (starter and not starter.search(check.command)):
         return False
-    before = bench.before(change.path)
+    before = context.before(change.path)
     if before is None:
         return False
     part = _PARTS.get(name)
@@ -233,52 +234,53 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
     )
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, context: GateContext) -> Proved:
     """Run one gate, against the tree before where it fails.
 
     A task that changes what the gate runs must pass it as it was, too.
     """
     if bypass := bypass_of(check.command):
         return make_refused_proof(check, f"skips checks (`{bypass}`)", without_bypass(bypass, "it"))
-    if why := _why_not(check, bench):
+    if why := _why_not(check, context):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}write several gates")
-    if why := explain_unopened(check, bench) or _explain_skip(check, bench):
+    if why := explain_unopened(check, context) or _explain_skip(check, context):
         return _make_skipped_proof(check, why)
-    paths = [change.path for change in bench.changes if change.content is not None]
+    paths = [change.path for change in context.changes if change.content is not None]
     if FILES in check.command and not paths:
         return _make_skipped_proof(check, "the task wrote no file for it")
     # A file that is named like an option must not become one.
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
-    trial = try_or_stand(check, bench)
-    keep_unopened(trial, bench)
-    if _nothing_to_check(trial, bench):
+    same = find_same_contract(check, context)
+    trial = (stand_for(check, same, context) if same else None) or try_or_stand(check, context)
+    keep_unopened(trial, context)
+    if _nothing_to_check(trial, context):
         note = "there was nothing for it to check"
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
         return Proved(skipped, trial.notes())
     if not trial.passed:
-        return base_result.evaluate_failure(trial, bench)
-    refusals = old_gate_findings(trial, bench)
-    changed = () if refusals else script_targets.findings(check, bench)
-    own = check.id in {f"gate:{gate.name}" for gate in bench.task.gates}
-    lenient = lenient_scripts.findings(check, bench) if own else ()
+        return base_result.evaluate_failure(trial, context)
+    refusals = old_gate_findings(trial, context)
+    changed = () if refusals else script_targets.findings(check, context)
+    own = check.id in {f"gate:{gate.name}" for gate in context.task.gates}
+    lenient = lenient_scripts.findings(check, context) if own else ()
     return Proved(trial.proof, (*refusals, *changed, *lenient, *trial.notes()))
 
 
-def _explain_skip(check: Check, bench: GateContext) -> str:
+def _explain_skip(check: Check, context: GateContext) -> str:
     """Why a gate that nobody configured need not run for a change; empty where it has to.
 
     Never where it is all that proves the task, and never for a task that changes nothing.
     """
-    task, settings = bench.task, bench.settings
+    task, settings = context.task, context.settings
     proven = task.test_contracts or task.contracts or task.gates
-    if not (proven and bench.changes and is_declared(task, settings, check.id, check.command)):
+    if not (proven and context.changes and is_declared(task, settings, check.id, check.command)):
         return ""
-    if bench.refused:
+    if context.refused:
         return "what proves the task itself did not pass"
-    paths = [change.path for change in bench.changes]
-    if any(map(bench.is_test, paths)):
+    paths = [change.path for change in context.changes]
+    if any(map(context.is_test, paths)):
         return ""
     reads = _READS.get(program_of(check.command.split()).name)
     if reads is not None and not any(map(reads.search, paths)):
@@ -302,22 +304,22 @@ def _make_skipped_proof(check: Check, why: str) -> Proved:
     )
 
 
-def _nothing_to_check(trial: CheckRun, bench: GateContext) -> bool:
+def _nothing_to_check(trial: CheckRun, context: GateContext) -> bool:
     """Whether a gate that nobody configured failed for want of anything to look at."""
     # Only of all that it printed: the end of more could look just like "nothing to check".
     ran, check = trial.ran, trial.check
     whole = ran.tail if ran.size == len(ran.tail.encode()) else ""
-    task, settings = bench.task, bench.settings
+    task, settings = context.task, context.settings
     return not trial.passed and nothing_to_check(
         task, settings, check.id, check.command, ran.exit, whole
     )
 
 
-def _why_not(check: Check, bench: GateContext) -> str:
+def _why_not(check: Check, context: GateContext) -> str:
     """How a gate could pass over a failure, where it does not say that it is a shell line."""
-    specs = (*bench.settings.gates_for(bench.task.type), *bench.task.gates)
-    said = {f"gate:{gate.name}": gate.command for gate in specs}
-    if check.kind != "gate" or said.get(check.id, "").startswith(_SHELL):
+    specs = (*context.settings.gates_for(context.task.type), *context.task.gates)
+    written = {f"gate:{gate.name}": gate.command for gate in specs}
+    if check.kind != "gate" or written.get(check.id, "").startswith(_SHELL):
         return ""
     if operator := shell_operator(check.command):
         return f"joins commands with `{operator}`"

@@ -68,51 +68,51 @@ def format_contract(contract: Contract) -> str:
     return f"{contract.kind}: {contract.value}"
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, context: GateContext) -> Proved:
     """Run one contract; one that cannot be read, or lacks a tool, is not proven: it fails.
 
     What the change breaks for those who keep to the contract as it was is a warning beside it. A
-    contract of another task is proven with that task on the bench.
+    contract of another task is proven with that task in the context.
     """
-    numbered = _number_checks(bench.task, bench.settings)
+    numbered = _number_checks(context.task, context.settings)
     contract = {known.id: contract for known, contract in numbered}.get(check.id)
     if contract is None or contract.kind == "command":
-        return commands.prove(check, bench)
+        return commands.prove(check, context)
     try:
-        proved = _make_proved(check, _run_contract(check, contract, bench), bench)
+        proved = _make_proved(check, _run_contract(check, contract, context), context)
     except Refused as refused:
         proved = _make_refused_proof(check, refused)
-    return replace(proved, findings=(*proved.findings, *_find_breaks(check, contract, bench)))
+    return replace(proved, findings=(*proved.findings, *_find_breaks(check, contract, context)))
 
 
-def make_context(check: Check, bench: GateContext) -> ContractContext:
+def make_context(check: Check, context: GateContext) -> ContractContext:
     """Return the place of a check with an empty folder; no link in the box is followed."""
-    above = own_folder(bench.place.box, "contracts")
+    above = own_folder(context.place.box, "contracts")
     return contract_context.ContractContext(
         check=check.id,
         shown=check.command,
         folder=make_empty(above / file_name(check.id)),
-        place=bench.place,
-        environment=bench.environment,
-        run=lambda line: bench.run(check, Fitted(line, {})),
+        place=context.place,
+        environment=context.environment,
+        run=lambda line: context.run(check, Fitted(line, {})),
         seconds=check.limits.hard,
-        examples=bench.settings.contract_examples,
-        kept=bench.kept,
+        examples=context.settings.contract_examples,
+        kept=context.kept,
     )
 
 
-def _run_contract(check: Check, contract: Contract, bench: GateContext) -> ContractResult:
-    context = make_context(check, bench)
+def _run_contract(check: Check, contract: Contract, context: GateContext) -> ContractResult:
+    contract_context = make_context(check, context)
     if contract.kind == "openapi":
-        return openapi.test_application(entries.openapi(contract.value), context)
-    return schema.compare_schema(entries.schema(contract.value), context)
+        return openapi.test_application(entries.openapi(contract.value), contract_context)
+    return schema.compare_schema(entries.schema(contract.value), contract_context)
 
 
-def _make_proved(check: Check, result: ContractResult, bench: GateContext) -> Proved:
+def _make_proved(check: Check, result: ContractResult, context: GateContext) -> Proved:
     """Return the proof of a result; a difference outranks the exit code of the command."""
     if result.ran is None:
         return Proved(_make_proof(check, Verdict.PASS, 0, result.output), tools=result.tools)
-    proof = proof_of(check, result.ran, bench, result.counts)
+    proof = proof_of(check, result.ran, context, result.counts)
     findings = result.findings or failures_of(check, result.ran, proof)
     if result.silent is not None and not findings:
         findings = (result.silent,)
@@ -126,11 +126,11 @@ def _make_proof(check: Check, verdict: Verdict, code: int, output: Digest, note:
     return Proof(check.id, check.kind, check.command, verdict, code, 0.0, output, note=note)
 
 
-def _find_breaks(check: Check, contract: Contract, bench: GateContext) -> tuple[Finding, ...]:
+def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tuple[Finding, ...]:
     path = next(iter(documents(contract)), "")
     return (
         touched_contracts.find_broken_promises(
-            check.id, contract.kind, path, bench.before, bench.after
+            check.id, contract.kind, path, context.before, context.after
         )
         if path
         else ()
@@ -141,10 +141,10 @@ def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     """Nothing ran: the proof says so, and the finding why."""
     output = digest_of(refused.message.encode())
     proof = _make_proof(check, Verdict.FAIL, _NOT_RUN, output, "it did not run")
-    said = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
+    problem = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,
-        message=said if said == refused.message else f"it {said}",
+        message=problem if problem == refused.message else f"it {problem}",
         path=refused.path,
         line=refused.line,
         hint=refused.hint,
@@ -152,34 +152,34 @@ def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     return Proved(proof, (finding,))
 
 
-def prove_for_other_task(check: Check, task: Task, bench: GateContext) -> Proved:
+def prove_for_other_task(check: Check, task: Task, context: GateContext) -> Proved:
     """Run a task's contract on the change of another; what failed before the change is known.
 
     `check` is the contract's own with the id `regression:TASK-002/contract:schema`.
     """
     own = replace(check, id=check.id.partition("/")[2], task="")
     theirs = replace(
-        bench,
+        context,
         task=task,
-        logs=bench.logs / task.id,
-        logs_shown=f"{bench.logs_shown}/{task.id}",
+        logs=context.logs / task.id,
+        logs_shown=f"{context.logs_shown}/{task.id}",
     )
     proved = prove(own, theirs)
-    if _refusals(proved) and not bench.cancelled.is_set():
+    if _refusals(proved) and not context.cancelled.is_set():
         proved = _excuse_known_failures(own, proved, theirs)
     return _with_id(check.id, proved)
 
 
-def _excuse_known_failures(check: Check, proved: Proved, bench: GateContext) -> Proved:
+def _excuse_known_failures(check: Check, proved: Proved, context: GateContext) -> Proved:
     """The same, excused where every part of it failed on the tree before the change."""
-    if bench.settings.strict or bench.on_base is None or not bench.changes:
+    if context.settings.strict or context.on_base is None or not context.changes:
         return proved
-    with bench.on_base(()):
+    with context.on_base(()):
         # Without a tree: under the name of the proposal nothing of the base may be remembered.
-        before = prove(check, replace(bench, changes=(), on_base=None, tree=""))
+        before = prove(check, replace(context, changes=(), on_base=None, tree=""))
     if _refusals(proved) - _refusals(before):
         return proved
-    note = "fails as before the change"
+    note = "failed already before this change"
     return Proved(
         proof=replace(proved.proof, verdict=Verdict.KNOWN, note=note) if proved.proof else None,
         findings=tuple(_excuse(finding, note) for finding in proved.findings),

@@ -60,69 +60,69 @@ def as_command(line: str) -> str:
     return f"python -m pytest -q {line}" if _PYTEST_ID.match(line) else line
 
 
-def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Proved:
+def prove(check: Check, context: GateContext, ended: CheckRun | None = None) -> Proved:
     """Run one test contract; one that runs no test has not passed.
 
     What fails is run once more as it stands, and if that passes again with its lines counted: a
-    test that then passes is flaky, and that is said, as where it fails since they are. Another
+    test that then passes is flaky, a warning names it, as where it fails since they are. Another
     task's contract (`check.task`) may fail as it did before the change. `ended` is its first run,
     where that was before.
     """
     if not check.task and (word := bypass_of(check.command)):
         return make_refused_proof(check, f"skips checks (`{word}`)", without_bypass(word, "it"))
-    first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench), ended)
-    proved = _make_proved(first, bench)
-    return replace(proved, findings=(*proved.findings, *_find_scripts(first, bench)))
+    first = try_or_stand(check, context, lambda: _fit_coverage(check, context), ended)
+    proved = _make_proved(first, context)
+    return replace(proved, findings=(*proved.findings, *_find_scripts(first, context)))
 
 
-def _find_scripts(first: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
+def _find_scripts(first: CheckRun, context: GateContext) -> tuple[Finding, ...]:
     """What the scripts behind a contract of the task itself pass over, or are no longer."""
     check = first.check
     if check.task:
         return ()
-    # Where each test was told, a failure counts whatever a script made of it.
+    # Where each test was reported, a failure counts whatever a script made of it.
     untold = first.passed and not (first.results or first.proof.counts)
-    lenient = lenient_scripts.findings(check, bench) if untold else ()
-    changed = script_targets.findings(check, bench) if bench.changes else ()
+    lenient = lenient_scripts.findings(check, context) if untold else ()
+    changed = script_targets.findings(check, context) if context.changes else ()
     return (*lenient, *changed)
 
 
-def _fit_coverage(check: Check, bench: GateContext) -> Fitted:
+def _fit_coverage(check: Check, context: GateContext) -> Fitted:
     """The command with its lines counted; what an earlier run counted is forgotten."""
-    return coverage.fit(check, bench, Fitted(check.command, {}))
+    return coverage.fit(check, context, Fitted(check.command, {}))
 
 
-def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
-    bench.ran[first.check.id] = first
+def _make_proved(first: CheckRun, context: GateContext) -> Proved:
+    context.ran[first.check.id] = first
     if first.passed and first.flaky:
         return _report_repeat(first)
     if first.passed:
         return Proved(_with_notes(first), first.notes())
-    if (_may_be_chance(first) or _was_slowed(first, bench)) and not bench.cancelled.is_set():
+    if (_may_be_chance(first) or _was_slowed(first, context)) and not context.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         # As it stands: a limit of time may not hold while lines are counted.
-        again = try_check(once_more, bench)
+        again = try_check(once_more, context)
         if again.passed:
-            return _count_again(first, again, bench)
+            return _count_again(first, again, context)
     if first.check.task:
-        return base_result.evaluate_failure(first, bench)
+        return base_result.evaluate_failure(first, context)
     return Proved(first.proof, first.findings())
 
 
-def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved:
+def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Proved:
     """Once more with its lines counted: by chance it failed, or since they are counted."""
-    fitted = _fit_coverage(first.check, bench)
+    fitted = _fit_coverage(first.check, context)
     # Nothing counts its lines, so a third run would only be the second once more.
     if fitted.line == first.check.command and not fitted.variables:
-        bench.ran[first.check.id] = plain
+        context.ran[first.check.id] = plain
         return _flaky(first, plain)
     counted = first
-    if not _was_slowed(first, bench):
-        counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), bench, fitted)
-    bench.ran[first.check.id] = counted if counted.passed else plain
+    if not _was_slowed(first, context):
+        counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), context, fitted)
+    context.ran[first.check.id] = counted if counted.passed else plain
     if counted.passed:
         return _flaky(first, counted)
-    measurements.add_gap(bench.place, first.check.id, _NOT_COUNTED)
+    measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
     names = [test.id for test in counted.failing]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     note = f"fails while its lines are counted, and passes as it stands: {shown or first.check.id}"
@@ -133,14 +133,14 @@ def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved
     return Proved(proof, (finding, *plain.notes()))
 
 
-def _was_slowed(trial: CheckRun, bench: GateContext) -> bool:
+def _was_slowed(trial: CheckRun, context: GateContext) -> bool:
     """Whether its time was over while `sys.settrace` traced it, which takes several times that."""
     late = trial.ran.ended in (Ended.IDLE, Ended.HARD)
-    return late and measurements.is_traced_slowly(bench.place, trial.check.id)
+    return late and measurements.is_traced_slowly(context.place, trial.check.id)
 
 
 def _may_be_chance(trial: CheckRun) -> bool:
-    """Whether running it once more could end otherwise, as far as that can be told."""
+    """Whether running it once more could end otherwise, as far as that is known."""
     if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
         return False
     certain = all(
@@ -159,7 +159,7 @@ def _with_notes(trial: CheckRun) -> Proof:
     selected = f"selected by {', '.join(chosen)}" if chosen else ""
     if trial.proof.note:
         return trial.proof
-    return replace(trial.proof, note="; ".join(filter(None, (selected, trial.told_of))))
+    return replace(trial.proof, note="; ".join(filter(None, (selected, trial.printed_note))))
 
 
 def _report_repeat(trial: CheckRun) -> Proved:

@@ -112,32 +112,33 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, context: GateContext) -> Proved:
     """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
-    if _tests_failed(bench):
+    if _tests_failed(context):
         return Proved(None)
     start = effects.monotonic()
-    content = partial(measurements.source, bench)
+    content = partial(measurements.source, context)
     each = {
-        one.id: measurements.read_measurement(one.id, bench) for one in bench.task.test_contracts
+        one.id: measurements.read_measurement(one.id, context)
+        for one in context.task.test_contracts
     }
     whole = lines.together(each.values())
-    own = lines.own_lines(bench)
+    own = lines.own_lines(context)
     rows = tuple(
         row
         for id_, one in each.items()
         for row in lines.make_observed_rows(id_, lines.assume_built(one, own), content)
     )
-    weight = percent.weigh(own, whole, bench.after, bench.environment)
-    coverage, findings = _evaluate(check, bench, weight, whole.missing)
+    weight = percent.weigh(own, whole, context.after, context.environment)
+    coverage, findings = _evaluate(check, context, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
     if weight.files:
-        kept_lines.write_lines(bench.logs, {one.path: one.whole for one in weight.files})
+        kept_lines.write_lines(context.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
 
 
-def _tests_failed(bench: GateContext) -> bool:
-    return any(one.kind == "test" and one.verdict is Verdict.FAIL for one in bench.proofs)
+def _tests_failed(context: GateContext) -> bool:
+    return any(one.kind == "test" and one.verdict is Verdict.FAIL for one in context.proofs)
 
 
 def threshold_of(task: Task, settings: Settings) -> float:
@@ -146,10 +147,10 @@ def threshold_of(task: Task, settings: Settings) -> float:
 
 
 def _evaluate(
-    check: Check, bench: GateContext, weight: Weight, missing: tuple[str, ...]
+    check: Check, context: GateContext, weight: Weight, missing: tuple[str, ...]
 ) -> tuple[Coverage | None, tuple[Finding, ...]]:
-    threshold = threshold_of(bench.task, bench.settings)
-    fails = bench.settings.coverage_missing == "fail"
+    threshold = threshold_of(context.task, context.settings)
+    fails = context.settings.coverage_missing == "fail"
     severity = Severity.ERROR if fails else Severity.WARNING
     unmeasured = tuple(_find_unmeasured(check, weight, missing, severity))
     if weight.reaches(threshold):

@@ -48,18 +48,18 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     return (Check(id=CHECK, kind=INTEGRITY, command="", limits=command_limits(task, settings)),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, context: GateContext) -> Proved:
     """Run the examples, and return a finding for each that gives another answer."""
-    text = find_examples(bench.task)
-    python = find_project_python(bench.place, bench.environment)
+    text = find_examples(context.task)
+    python = find_project_python(context.place, context.environment)
     if python is None:
         return Proved(None, (_not_run(check, "no Python was found"),))
-    place = make_context(check, bench)
+    place = make_context(check, context)
     hook = (Path(__file__).parent / "examples_hook.py").read_bytes()
     words = (place.put("run.py", hook), place.put("examples.txt", text.encode()))
     line = shlex.join([str(python), "-B", *words, place.path("answers.json")])
     run = replace(check, command=line)
-    ran = replace(bench, tell=_ignore_line).run(run)
+    ran = replace(context, tell=_ignore_line).run(run)
     rows = [*_read_rows(place.read("answers.json"))]
     if not rows:
         why = ran.tail.strip().splitlines()[-1] if ran.tail.strip() else f"exit code {ran.exit}"
@@ -69,7 +69,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     counts = {word: sum(one.word == word for one in rows) for word in ("passed", "failed")}
     verdict = Verdict.FAIL if failed else Verdict.PASS
     proof = replace(
-        proof_of(run, ran, bench, tuple(counts.items())),
+        proof_of(run, ran, context, tuple(counts.items())),
         command="",
         verdict=verdict,
         note=f"{plural(counts['passed'], 'example')} checked, {len(unchecked)} not checked",

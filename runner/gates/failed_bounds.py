@@ -100,10 +100,10 @@ def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
     """What held the command, and the one line that loosens it; empty where nothing shows that."""
     # The kernel stops by SIGKILL what outgrows its cgroup, by SIGXFSZ what writes a file beyond its
     # limit (setrlimit(2)); without a bound neither says so much.
-    if code == _KILLED and (said := _memory(bounds)):
-        return said
-    if code == _TOO_LARGE and (said := _file_size(bounds)):
-        return said
+    if code == _KILLED and (hint := _memory(bounds)):
+        return hint
+    if code == _TOO_LARGE and (hint := _file_size(bounds)):
+        return hint
     table = (*_OF_SANDBOXES, *_OF_LIMITS) if bounds.enclosed else _OF_LIMITS
     found = (words(bounds) for pattern, words in table if pattern.search(tail))
     return next(filter(None, found), "") or (_paths(tail, bounds) if bounds.enclosed else "")
@@ -162,9 +162,9 @@ def _room(_bounds: Bounds) -> str:
 
 def _paths(tail: str, bounds: Bounds) -> str:
     """Words for a path that the sandbox keeps to itself; nothing for the project's own."""
-    said = f"{tail}\n{bounds.command}"
+    output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
-        if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", said):
+        if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
             shown = f'to let it be read: sandbox_read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, which is another repository's or person's; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)

@@ -108,12 +108,12 @@ class TestResults:
     def counts(self) -> dict[str, int]:
         """`{"passed": 3, "failed": 1}`; only `passed` is named where it is none."""
         found = Counter(test.outcome for test in self.tests)
-        said = {_COUNTED.get(kind, str(kind)): found[kind] for kind in TestOutcome if found[kind]}
-        return {"passed": 0} | said
+        words = {_COUNTED.get(kind, str(kind)): found[kind] for kind in TestOutcome if found[kind]}
+        return {"passed": 0} | words
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reports:
     """All reports of one run of a check together."""
 
     results: TestResults | None = None
@@ -123,15 +123,7 @@ class Told:
     unnamed: bool = False
     """Whether a tool that can name its tests was not asked to."""
     unfinished: tuple[str, ...] = ()
-    """Test programs that ended before they said how."""
-    doubtful: Told | None = None
-    """What failed besides, or came to no end, below a program of Python that may ask for that."""
-    keys: tuple[str, ...] = ()
-    """What names the test programs that failed, or came to no end."""
-    meant: Told | None = None
-    """What is left to say where all of those are meant to fail."""
-    unheard: bool = False
-    """Whether the command passes as well with a program that fails in the place of its tests."""
+    """Test programs that ended before they reported how."""
     ran_none: bool = False
     """Whether test programs ran, and none of them ran a test."""
 
@@ -253,12 +245,12 @@ class _Reading:
             self._keep()
 
     def _keep(self) -> None:
-        said = "".join(self._text).strip()[:_MESSAGE]
+        text = "".join(self._text).strip()[:_MESSAGE]
         self._text = []
         test = TestResult(
             id=_id(self._case, self._suites),
             outcome=self._outcome,
-            message=_format_message(self._message, said) if self._outcome in BAD else self._message,
+            message=_format_message(self._message, text) if self._outcome in BAD else self._message,
             seconds=_seconds(self._case.get("time", "")),
             file=self._case.get("file", ""),
             unloaded=self._unloaded,
@@ -267,7 +259,7 @@ class _Reading:
             return
         known = self.tests.get(test.id)
         if known is None or _rank(known.outcome, again=True) <= _rank(test.outcome, again=True):
-            self.tests[test.id] = test  # a test that also fails in its teardown is told twice
+            self.tests[test.id] = test  # a test that also fails in its teardown is reported twice
 
 
 def _is_file_itself(case: Mapping[str, str]) -> bool:
@@ -285,10 +277,10 @@ def _rank(outcome: TestOutcome, *, again: bool = False) -> int:
     return _GRAVEST.index(outcome)
 
 
-def _format_message(message: str, said: str) -> str:
+def _format_message(message: str, text: str) -> str:
     """The message, and the text below it where that says more."""
     first = message.splitlines()[0] if message else ""
-    return said if not first or first in said else f"{message}\n{said}".strip()
+    return text if not first or first in text else f"{message}\n{text}".strip()
 
 
 def _id(case: Mapping[str, str], suites: list[str]) -> str:
@@ -312,7 +304,7 @@ _MOST_SECONDS = 1e9
 
 def _seconds(text: str) -> float:
     try:
-        said = float(text)
+        seconds = float(text)
     except ValueError:
         return 0.0
-    return said if 0 < said < _MOST_SECONDS else 0.0
+    return seconds if 0 < seconds < _MOST_SECONDS else 0.0

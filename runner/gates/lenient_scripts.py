@@ -34,11 +34,11 @@ _DEEPEST = 3
 _MOST = 40
 
 
-def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
+def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
     """Each such script: a question, or to a person who wrote the change a warning."""
     if check.task or check.fails:
         return ()
-    severity = Severity.WARNING if bench.by_person else Severity.QUESTION
+    severity = Severity.WARNING if context.by_person else Severity.QUESTION
     return tuple(
         Finding(
             check=check.id,
@@ -48,7 +48,7 @@ def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
             severity=severity,
             hint=f"take `{by[:_SHOWN]}` out of it, or have the test contract call the tests itself",
         )
-        for place, by in _lost_in(check.command, bench.after)
+        for place, by in _lost_in(check.command, context.after)
     )
 
 
@@ -96,7 +96,7 @@ def _collect(
 ) -> None:
     for one in commands_of(line):
         start = " ".join(one.values)
-        parts = behind_one(one.text, read)
+        parts = tuple(behind_one(one.text, read))
         if not depth or not parts or start in scripts or len(scripts) + len(files) > _MOST:
             continue
         files |= {place[0]: text for place, text in parts if not place[1]}

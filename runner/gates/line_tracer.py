@@ -187,17 +187,17 @@ class Tracing:
 
     def _choose(self, filename: str, frame: FrameType) -> Any:
         """What to do with a file, in the form that the tracer reads."""
-        said = self._tracer.CFileDisposition()
-        said.original_filename = said.canonical_filename = filename
-        said.source_filename, said.trace, said.reason = None, False, ""
-        said.file_tracer, said.has_dynamic_filename = None, False
+        chosen = self._tracer.CFileDisposition()
+        chosen.original_filename = chosen.canonical_filename = filename
+        chosen.source_filename, chosen.trace, chosen.reason = None, False, ""
+        chosen.file_tracer, chosen.has_dynamic_filename = None, False
         with suppress(OSError, TypeError, ValueError):  # all else is the program's: a full stack
             file = _find_file(filename, frame)
             if file.startswith(self._root) and not self._is_apart(file):
-                said.canonical_filename = said.source_filename = file
-                said.trace = True
+                chosen.canonical_filename = chosen.source_filename = file
+                chosen.trace = True
                 self._note_code(file, frame.f_code)
-        return said
+        return chosen
 
     def _note_code(self, file: str, code: CodeType) -> None:
         """Which lines of a file have byte code: another Python than the runner's may differ."""
@@ -271,7 +271,7 @@ class Tracing:
 
 
 def _say_nothing(*_: Any, **__: Any) -> None:
-    """Nobody is told: what goes wrong in tracing is not the program's trouble."""
+    """Print nothing: what goes wrong in tracing is not the program's trouble."""
 
 
 def _code_lines(code: CodeType) -> set[int]:

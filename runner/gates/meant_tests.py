@@ -1,47 +1,30 @@
 """What the plan says of changed tests, and which tests are the same under another name.
 
-Read from the text of a change and its base. A test may say less where the plan names it, or names
-the code that went away with it: then nobody has to be asked.
+A test may say less where `Changes tests` names it: then nobody has to be asked.
 """
 
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from runner.gates.test_bodies import find_tests
-from runner.gates.test_paths import is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from runner.gates.base import GateContext
     from runner.languages.base import NamedTest
-    from runner.model import Task
 
 _LAST = regex(r"(?:::|\.| > | \u203a |/)")
-_DEFINED = regex(
-    rb"^([ \t]*)(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?"
-    rb"(?:(?:async|const|unsafe|static|extern(?:\s+\"[^\"]*\")?)\s+)*"
-    rb"(?:(?:def|class|func(?:\s*\([^)]*\))?|function\*?|fn|const|let|var|struct|type|interface|enum"
-    rb"|trait|mod)\s+|(?:module\.)?exports\.)(\w{3,})",
-    re.MULTILINE,
-)
-_TOKEN = regex(rb"\w+")
-_MOST_TOKENS, _MOST_NAMES = 300, 40
-_SIMILAR = 0.5
-"""From here on a definition may be another one under a new name; nobody but a person can tell."""
-_WORD = regex(r"\w{3,}")
 _PLACE = regex(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
 """Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
 ASKED_FOR = "the plan asks for it"
 _NOWHERE: frozenset[str] = frozenset()
-REMOVED = "removed with `{name}`"
 
 
 def last_of(test: str) -> str:
@@ -57,8 +40,6 @@ class Meaning:
     """Paths, ids or globs that the plan's `Changes tests:` names."""
     revised: frozenset[str]
     """Files with tests of the task itself, whose section was changed since they landed."""
-    removed: frozenset[str]
-    """What product code defined before and does not now, under no other name."""
     old: Mapping[str, frozenset[NamedTest]]
     """Tests before, by their last name."""
     new: Mapping[str, frozenset[NamedTest]]
@@ -66,49 +47,23 @@ class Meaning:
     """Files that held a test before, by its last name: many a tool tells none."""
 
     @classmethod
-    def of(cls, bench: GateContext) -> Meaning:
+    def of(cls, context: GateContext) -> Meaning:
         """All of it, read from a proposal and its base."""
-        tests = [one for one in bench.changes if bench.is_test(one.path)]
+        tests = [one for one in context.changes if context.is_test(one.path)]
         return cls(
-            named=bench.task.changes_tests,
-            revised=frozenset(bench.former) if bench.revised else frozenset(),
-            removed=_find_removed_names(bench),
-            old=_bodies((one.path, bench.before(one.path)) for one in tests),
+            named=context.task.changes_tests,
+            revised=frozenset(context.former) if context.revised else frozenset(),
+            old=_bodies((one.path, context.before(one.path)) for one in tests),
             new=_bodies((one.path, one.content) for one in tests),
-            places=_find_places((one.path, bench.before(one.path)) for one in tests),
+            places=_find_places((one.path, context.before(one.path)) for one in tests),
         )
 
-    def of_test(self, test: str, file: str, *, unseen: bool) -> str:
-        """Why a person knows of it already; empty where nobody does.
-
-        `unseen`: it is there no more, or cannot be seen to pass.
-        """
+    def of_test(self, test: str, file: str) -> str:
+        """Return why a person knows of a lost test already; empty where nobody does."""
         files = frozenset({file}) if file else self.places.get(last_of(test), _NOWHERE)
         own = bool(files) and files <= self.revised
-        if own or any(_is_named(pattern, test, files) for pattern in self.named):
-            return ASKED_FOR
-        name = self._removed_code(test) if unseen else ""
-        return REMOVED.format(name=name) if name else ""
-
-    def of_text(self, test: str, file: str, *, task: Task) -> str:
-        """The same of a test that is gone from the text of its file.
-
-        That its code went away with it counts only where the plan names that code: else a change
-        could take away both what fails and what it failed on.
-        """
-        why = self.of_test(test, file, unseen=True)
-        if why in ("", ASKED_FOR):
-            return why
-        said = "\n".join((task.title, *task.acceptance, task.prose))
-        return why if re.search(rf"\b{re.escape(self._removed_code(test))}\b", said) else ""
-
-    def _removed_code(self, test: str) -> str:
-        """What a test that is gone named, and product code defines no more; empty for nothing."""
-        here = last_of(test)
-        if here in self.new:
-            return ""
-        words = {word for body in self.old.get(here, ()) for word in _WORD.findall(body.code)}
-        return min(words & self.removed, default="")
+        named = any(_is_named(pattern, test, files) for pattern in self.named)
+        return ASKED_FOR if own or named else ""
 
     def find_renamed_tests(self, gone: Iterable[str], fresh: Iterable[str]) -> frozenset[str]:
         """Tests that are gone by their name, and run with the same body under a new one.
@@ -163,40 +118,3 @@ def _find_places(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozens
         for name in _bodies([(path, content)]):
             found[name] = found.get(name, _NOWHERE) | {path}
     return found
-
-
-def _find_removed_names(bench: GateContext) -> frozenset[str]:
-    """Names that product code defined, and defines no more; not where its code only moved."""
-    before: dict[bytes, list[bytes]] = {}
-    after: dict[bytes, list[bytes]] = {}
-    for one in bench.changes:
-        if not is_test_path(one.path):
-            for name, tokens in _definitions(bench.before(one.path) or b""):
-                before.setdefault(name, []).extend(tokens)
-            for name, tokens in _definitions(one.content or b""):
-                after.setdefault(name, []).extend(tokens)
-    gone, added = before.keys() - after.keys(), after.keys() - before.keys()
-    # Each pair is compared. Of so many nobody tells what was renamed, so nothing is called removed
-    # unless nothing took its place.
-    if len(gone) > _MOST_NAMES or len(added) > _MOST_NAMES:
-        return _NOWHERE if added else frozenset(map(_text, gone))
-    return frozenset(
-        _text(name) for name in gone if not any(_resembles(before[name], after[x]) for x in added)
-    )
-
-
-def _definitions(text: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Each name that a text defines, with the words up to the next one that is no part of it."""
-    found = list(_DEFINED.finditer(text))
-    for at, one in enumerate(found):
-        beside = (x.start() for x in found[at + 1 :] if len(x[1]) <= len(one[1]))
-        body = text[one.end() : next(beside, len(text))]
-        yield one[2], _TOKEN.findall(body)[:_MOST_TOKENS]
-
-
-def _resembles(old: list[bytes], new: list[bytes]) -> bool:
-    return SequenceMatcher(None, old, new, autojunk=False).ratio() >= _SIMILAR
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "replace")

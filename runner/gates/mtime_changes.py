@@ -1,4 +1,4 @@
-"""Which files of the tree a command changed, told by their change times, without git."""
+"""Which files of the tree a command changed, by their change times, without git."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class Touched:
         return (
             Finding(
                 check=check,
-                message=f"it changed files of the tree: {shown}",
+                message=f"the gate modified files (discarded): {shown}",
                 severity=Severity.NOTE,
                 hint="what a check writes is not part of the task: have it write elsewhere",
             ),
         )
 
 
-def files(bench: GateContext) -> Seen:
+def files(context: GateContext) -> Seen:
     """The files of the scratch tree now, by-products left out, and when they were listed."""
-    return since({above: names for above, _, names in _walk(bench)})
+    return since({above: names for above, _, names in _walk(context)})
 
 
 def since(names: Listing) -> Seen:
@@ -83,13 +83,13 @@ def since(names: Listing) -> Seen:
     return names, effects.now().timestamp() - TICK
 
 
-def _walk(bench: GateContext) -> Iterator[tuple[str, int, Names]]:
+def _walk(context: GateContext) -> Iterator[tuple[str, int, Names]]:
     """Each folder of the tree: its path, a descriptor of it, and the files in it.
 
     A folder is listed again only where its change time moved: names cannot come or go without
     that. So most of a large tree costs one fstat(2) a folder.
     """
-    tree, shares = os.fspath(bench.place.tree), frozenset(bench.place.shares)
+    tree, shares = os.fspath(context.place.tree), frozenset(context.place.shares)
     known, seen, pending = _listed.get((tree, shares), {}), {}, [""]
     while pending:
         above = pending.pop()
@@ -125,18 +125,18 @@ def _list(folder: int, above: str, shares: frozenset[str]) -> tuple[Names, tuple
     return frozenset(names), tuple(below)
 
 
-def find_touched(before: Seen, bench: GateContext) -> Touched:
+def find_touched(before: Seen, context: GateContext) -> Touched:
     """What changed since `before`; a file written anew with the same bytes did not.
 
     A file's change time cannot be set back by a program, so what was written since then shows;
     where the file system does not tell, each file is read.
     """
     known, began = before
-    told = tells_changes(bench.place.tree.parent)
+    by_time = tells_changes(context.place.tree.parent)
     left = dict(known)
     made: list[str] = []
     written: list[str] = []
-    for above, folder, names in _walk(bench):
+    for above, folder, names in _walk(context):
         were = left.pop(above, frozenset())
         if names is not were:
             made += [above + name for name in names - were]
@@ -144,18 +144,18 @@ def find_touched(before: Seen, bench: GateContext) -> Touched:
         written += [
             above + name
             for name in names & were
-            if not told or _is_changed_since(name, folder, began)
+            if not by_time or _is_changed_since(name, folder, began)
         ]
     gone = {above + name for above, names in left.items() for name in names}
-    inside = Prefix(bench.place.start).inside
+    inside = Prefix(context.place.start).inside
     # Of a file that is none of the proposal nobody knows what it held: a check before made it.
-    proposed = {path: bench.after(inside(path)) for path in (*written, *gone)}
+    proposed = {path: context.after(inside(path)) for path in (*written, *gone)}
     changed = [
         path
         for path, content in proposed.items()
-        if content is not None and (path in gone or not _holds(bench.place.tree, path, content))
+        if content is not None and (path in gone or not _holds(context.place.tree, path, content))
     ]
-    seen = _not_ignored(sorted(made), bench.place.tree) if made else ()
+    seen = _not_ignored(sorted(made), context.place.tree) if made else ()
     return Touched(
         tuple(sorted(map(inside, changed))),
         tuple(sorted(map(inside, seen))),

@@ -41,12 +41,6 @@ PRELOAD = r"""'use strict';
     const options = process.execArgv.filter((word) => !word.includes(out));
     const key = JSON.stringify([script, words, options, process.cwd(), given]);
     const digest = require('crypto').createHash('sha1').update(key).digest('hex');
-    const feigned = (env.RUNNER_REPORT_FEIGN || '').split(',');
-    if (feigned.includes(digest) || (tool && feigned.includes('every'))) {
-      for (const name of [digest, 'every']) fs.writeFileSync(path.join(out, `${name}.feigned`), '');
-      fs.writeSync(1, 'ok 1 - test\n# tests 1\n# pass 1\n# fail 0\nTests: 1 passed, 1 total\n');
-      process.exit(0);
-    }
     if (tool === 'vitest' && inside) asked(`${stem}.tests`);
     let tail = '';
     const keep = (chunk) => {
@@ -80,10 +74,10 @@ PRELOAD = r"""'use strict';
       else mocha = (mocha || []).concat(done);
       going = going || (name === 'mocha' && done !== 'ends');
     });
-    let said = null;
+    let ended = null;
     const report = (code) => {
-      if (said === code) return;
-      said = code;
+      if (ended === code) return;
+      ended = code;
       try {
         const modules = process.moduleLoadList || [];
         const loaded = modules.some((one) => one.endsWith(' internal/test_runner/harness'));
@@ -97,13 +91,13 @@ PRELOAD = r"""'use strict';
         const cut = { titles: ['(ended before its tests did)'], file: '', status: 'fail' };
         if (going && mocha && !code) mocha.push(cut);
         going = false;
-        const told = jest ? { testResults: jest } : mocha ? { tests: mocha } : null;
-        if (told) fs.writeFileSync(`${stem}.tests`, JSON.stringify(told));
+        const tests = jest ? { testResults: jest } : mocha ? { tests: mocha } : null;
+        if (tests) fs.writeFileSync(`${stem}.tests`, JSON.stringify(tests));
         fs.writeFileSync(`${stem}.json`, JSON.stringify(about));
       } catch { /* as above */ }
     };
     process.on('exit', report);
-    // tape and others say how they end once others were told that the process does.
+    // tape and others say how they end once others heard that the process does.
     const end = process.reallyExit;
     process.reallyExit = function ended(code) {
       report(Number(code === undefined ? process.exitCode : code) || 0);
@@ -144,9 +138,9 @@ PRELOAD = r"""'use strict';
       const named = [];
       for (const text of settings(rootOf(words))) {
         if (/\boutputFile\b/.test(text)) return;
-        const said = /\breporters\s*:\s*(\[[^\][]*\]|['"][\w-]+['"])/.exec(text);
-        if (!said && /\breporters\b/.test(text)) return;
-        if (said) named.push(...[...said[1].matchAll(/['"]([^'"]+)['"]/g)].map((one) => one[1]));
+        const list = /\breporters\s*:\s*(\[[^\][]*\]|['"][\w-]+['"])/.exec(text);
+        if (!list && /\breporters\b/.test(text)) return;
+        if (list) named.push(...[...list[1].matchAll(/['"]([^'"]+)['"]/g)].map((one) => one[1]));
       }
       more.unshift(...(named.length ? named : ['default']).map((one) => `--reporter=${one}`));
     }
@@ -155,8 +149,8 @@ PRELOAD = r"""'use strict';
 
   // The folder that vitest takes for the project: it names files from there.
   function rootOf(words) {
-    const said = given(words, /^(?:--root|-r)(?:=|$)/);
-    return require('path').resolve(said || '.');
+    const root = given(words, /^(?:--root|-r)(?:=|$)/);
+    return require('path').resolve(root || '.');
   }
 
   // What its settings say: of those that lie there, and of the file that is named.
@@ -168,12 +162,12 @@ PRELOAD = r"""'use strict';
     return [...new Set(whole)].filter(fs.existsSync).map((one) => fs.readFileSync(one, 'utf8'));
   }
 
-  // What is said behind an option, as a word of its own or after `=`; empty where it is not given.
+  // The value of an option, as a word of its own or after `=`; empty where it is not given.
   function given(words, option) {
     const at = words.findIndex((word) => option.test(word));
     if (at < 0) return '';
-    const [, ...said] = words[at].split('=');
-    return said.length ? said.join('=') : words[at + 1] || '';
+    const [, ...value] = words[at].split('=');
+    return value.length ? value.join('=') : words[at + 1] || '';
   }
 
   // Lines by vitest itself, where it can, else by our own provider; a goal of its own is not ours.
@@ -304,8 +298,8 @@ PRELOAD = r"""'use strict';
           if (event === 'end') tell('mocha', 'ends');
           if (event === 'pass' || event === 'pending' || event === 'fail') {
             const titles = test.titlePath ? test.titlePath() : [test.title];
-            const said = error ? String(error.stack || error.message || error).slice(0, 4000) : '';
-            const one = { titles, file: test.file || '', status: event, message: said };
+            const text = error ? String(error.stack || error.message || error).slice(0, 4000) : '';
+            const one = { titles, file: test.file || '', status: event, message: text };
             tell('mocha', [one]);
           }
         } catch { /* as above */ }

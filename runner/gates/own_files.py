@@ -24,7 +24,7 @@ _NANO = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Right:
-    """What a file held when it was read, and what the system said of it just before."""
+    """What a file held when it was read, and its status just before."""
 
     content: bytes
     signature: tuple[int, ...]

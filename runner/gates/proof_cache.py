@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
-    from runner.gates.junit import Told
+    from runner.gates.junit import Reports
     from runner.process.base import Place, Ran
 
     Key: TypeAlias = tuple[object, ...]
@@ -32,7 +32,7 @@ class Passed:
     task: str
     """Whose proof it was."""
     ran: Ran
-    told: Told
+    report: Reports
     expected: bool
     log: str
 
@@ -96,15 +96,15 @@ def load_entry(folder: Path | None, *key: str) -> dict[str, object]:
         return {}
     try:
         with _file(folder, key).open("rb") as file:
-            said = json.loads(file.read(_LARGEST))
+            entry = json.loads(file.read(_LARGEST))
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return entry if isinstance(entry, dict) else {}
 
 
-def remember(folder: Path | None, said: dict[str, object], *key: str) -> None:
+def remember(folder: Path | None, entry: dict[str, object], *key: str) -> None:
     """Keep something under a key; a cache that cannot be written is done without."""
-    content = json.dumps(said).encode()
+    content = json.dumps(entry).encode()
     if folder is None or len(content) > _LARGEST:
         return
     file = _file(folder, key)

@@ -28,7 +28,7 @@ class Checks(Protocol):
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
         """What there is to check of a task."""
 
-    def prove(self, check: Check, bench: GateContext) -> Proved:
+    def prove(self, check: Check, context: GateContext) -> Proved:
         """What one run of it says."""
 
 
@@ -39,16 +39,16 @@ class Family:
     name: str
     applies: Callable[[Task, Settings], bool]
     """Whether a task, by its plan and the settings, can need it."""
-    reads: Callable[[GateContext], bool] = field(default=lambda _bench: True)
+    reads: Callable[[GateContext], bool] = field(default=lambda _context: True)
     """Whether it can find anything in a change."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
         """What there is to check of a task."""
         return self._module.checks(task, settings) if self.applies(task, settings) else ()
 
-    def prove(self, check: Check, bench: GateContext) -> Proved:
+    def prove(self, check: Check, context: GateContext) -> Proved:
         """What one run of it says."""
-        return self._module.prove(check, bench)
+        return self._module.prove(check, context)
 
     @property
     def _module(self) -> Checks:
@@ -83,19 +83,19 @@ def _has_gates(task: Task, settings: Settings) -> bool:
     return bool(task.gates or settings.gates_for(task.type))
 
 
-def _changes_code(bench: GateContext) -> bool:
+def _changes_code(context: GateContext) -> bool:
     """Whether a change has a file in a language that is read here."""
-    return any(language_of(change.path) is not None for change in bench.changes)
+    return any(language_of(change.path) is not None for change in context.changes)
 
 
-def _changes_what_tools_read(bench: GateContext) -> bool:
+def _changes_what_tools_read(context: GateContext) -> bool:
     """Whether a change has more than new files that are neither code nor settings."""
-    return not all(_is_plain_and_new(change, bench) for change in bench.changes)
+    return not all(_is_plain_and_new(change, context) for change in context.changes)
 
 
-def _is_plain_and_new(change: Change, bench: GateContext) -> bool:
+def _is_plain_and_new(change: Change, context: GateContext) -> bool:
     is_plain = PurePosixPath(change.path).suffix in _PLAIN and language_of(change.path) is None
-    return is_plain and bench.before(change.path) is None
+    return is_plain and context.before(change.path) is None
 
 
 _PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css", ".html"})
@@ -115,7 +115,6 @@ FAMILIES = (
     Family("commands", _has_gates),
     Family("coverage_gate", _tests_own_work),
     Family("what_changed", _writes, _changes_what_tools_read),
-    Family("silent_assertions", _tests_own_work, _changes_code),
     Family("unrun_tests", _tests_own_work, _changes_code),
     Family("test_awareness", _writes, _changes_code),
     Family("mutation", _is_run_on_own_work),
@@ -157,7 +156,7 @@ def checks_that_show(task: Task, settings: Settings) -> Iterator[Check]:
 def prove_all(
     task: Task,
     settings: Settings,
-    bench: GateContext,
+    context: GateContext,
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
@@ -166,70 +165,70 @@ def prove_all(
 ) -> Proven:
     """Run every check of a task, so that the next attempt hears of all failures at once.
 
-    What `known` has of a check was said when it ran, before this was called. `took` hears how many
+    What `known` has of a check was found when it ran, before this was called. `took` hears how many
     seconds a check took besides its own command.
     """
-    said: list[Proved] = []
-    for family in (one for one in FAMILIES if one.reads(bench)):
+    runs: list[Proved] = []
+    for family in (one for one in FAMILIES if one.reads(context)):
         for check in family.checks(task, settings):
-            if bench.cancelled.is_set():
-                return together(said)
+            if context.cancelled.is_set():
+                return together(runs)
             if check.id in known:
-                said.append(known[check.id])
+                runs.append(known[check.id])
                 continue
             if check.command:
                 started(check)
             began = effects.monotonic()
-            proved = _prove(family, check, _with(bench, said))
+            proved = _prove(family, check, _with(context, runs))
             if proved.proof:
                 completed(proved.proof)
             own = proved.proof.seconds if proved.proof else 0.0
             took(check.id, effects.monotonic() - began - own)
-            said.append(proved)
-    return replace(together(said), passed=_passed(bench))
+            runs.append(proved)
+    return replace(together(runs), passed=_passed(context))
 
 
-def _passed(bench: GateContext) -> dict[str, frozenset[str]]:
+def _passed(context: GateContext) -> dict[str, frozenset[str]]:
     return {
         id_: frozenset(test.id for test in run.results.passing) if run.results else frozenset()
-        for id_, run in bench.ran.items()
+        for id_, run in context.ran.items()
         if run.passed
     }
 
 
-def _prove(family: Family, check: Check, bench: GateContext) -> Proved:
+def _prove(family: Family, check: Check, context: GateContext) -> Proved:
     """One check; where code is nested too deep to be read by it, nobody but a person can tell."""
     try:
-        return family.prove(check, bench)
+        return family.prove(check, context)
     except RecursionError:
-        looks = Severity.WARNING if bench.by_person else Severity.QUESTION
-        said = Finding(
+        looks = Severity.WARNING if context.by_person else Severity.QUESTION
+        finding = Finding(
             check=check.id,
             message="code of the change is nested too deep to be looked at",
             severity=Severity.ERROR if check.command else looks,
             hint="split what stands in hundreds of each other: calls, sums, else-ifs",
         )
-        return Proved(None, (said,))
+        return Proved(None, (finding,))
 
 
-def _with(bench: GateContext, said: list[Proved]) -> GateContext:
+def _with(context: GateContext, runs: list[Proved]) -> GateContext:
     """The context, and what the checks before found."""
-    proofs = tuple(one.proof for one in said if one.proof)
-    observed = tuple(row for one in said for row in one.observed)
+    proofs = tuple(one.proof for one in runs if one.proof)
+    observed = tuple(row for one in runs for row in one.observed)
     # A question may be answered with yes: what the rest has to say is wanted then.
-    refused = any(finding.refuses and not finding.asks for one in said for finding in one.findings)
-    if (proofs, observed, refused) == (bench.proofs, bench.observed, bench.refused):
-        return bench
-    return replace(bench, proofs=proofs, observed=observed, refused=refused)
+    refused = any(finding.refuses and not finding.asks for one in runs for finding in one.findings)
+    if (proofs, observed, refused) == (context.proofs, context.observed, context.refused):
+        return context
+    return replace(context, proofs=proofs, observed=observed, refused=refused)
 
 
-def together(said: list[Proved]) -> Proven:
+def together(runs: list[Proved]) -> Proven:
     """All of it as one."""
     return Proven(
-        proofs=tuple(one.proof for one in said if one.proof),
-        findings=tuple(finding for one in said for finding in one.findings),
-        coverage=next((one.coverage for one in said if one.coverage), None),
-        observed=tuple(seen for one in said for seen in one.observed),
-        tools=tuple(dict(tool for one in said for tool in one.tools).items()),
-        unshown=frozenset().union(*(one.unshown for one in said)),
+        proofs=tuple(one.proof for one in runs if one.proof),
+        findings=tuple(finding for one in runs for finding in one.findings),
+        coverage=next((one.coverage for one in runs if one.coverage), None),
+        observed=tuple(seen for one in runs for seen in one.observed),
+        tools=tuple(dict(tool for one in runs for tool in one.tools).items()),
+        unshown=frozenset().union(*(one.unshown for one in runs)),
     )

@@ -1,4 +1,4 @@
-"""Proofs of other tasks, run on a change before it lands: what it would break is told.
+"""Proofs of other tasks, run on a change before it lands: a finding names what it would break.
 
 Several run at once, each in a scratch tree of its own. Two in one tree would not be sound: a test
 may write beside the code (a database, a snapshot, a build), what a check changed is put back under
@@ -94,27 +94,27 @@ def count_helpers(suspects: Suspects) -> int:
 class Helper:
     """A scratch tree beside the task's own, and whether it may be used for one more."""
 
-    bench: GateContext
+    context: GateContext
     may_go_on: Callable[[], bool]
 
 
 def prove_others(
     suspects: Suspects,
-    bench: GateContext,
+    context: GateContext,
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
     lane: Lane | None = None,
 ) -> Proven:
-    """Run what is traced, as much at once as there are lanes; what is said keeps their order.
+    """Run what is traced, as much at once as there are lanes; the results keep their order.
 
     All of it runs, so that the tasks a change breaks are known together, unless `enough` says that
     fewer will do for the next attempt.
     """
-    row = _Row(suspects, bench, started, completed)
+    row = _Row(suspects, context, started, completed)
     helpers = 0 if lane is None else count_helpers(suspects)
     if not helpers:
-        row.work(bench)
+        row.work(context)
     else:
         _work_together(row, lane, helpers)
     return row.to_proven()
@@ -128,7 +128,7 @@ def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
     with ThreadPoolExecutor(max_workers=helpers, thread_name_prefix="lane") as executor:
         beside = [executor.submit(row.work_in, lane) for _ in range(helpers)]
         try:
-            row.work(row.bench)
+            row.work(row.context)
         except BaseException:
             # The executor waits for its threads at the end: without this an interrupt is acted on
             # only when the whole row is through.
@@ -143,13 +143,13 @@ class _Row:
     """What waits to be run, taken by whoever is free."""
 
     suspects: Suspects
-    bench: GateContext
+    context: GateContext
     started: Callable[[Check], None]
     completed: Callable[[Proof], None]
     _waiting: deque[int] = field(default_factory=deque)
     _alone: deque[int] = field(default_factory=deque)
     """What uses scarce things, one of which two must not take at once: the task's own tree's."""
-    _said: dict[int, Proved] = field(default_factory=dict)
+    _proved: dict[int, Proved] = field(default_factory=dict)
     _failures: int = 0
     _lock: Lock = field(default_factory=Lock)
 
@@ -160,12 +160,12 @@ class _Row:
     def work_in(self, lane: Lane) -> None:
         """Work on the row in another tree, as long as there is one."""
         with lane() as helper:
-            while helper is not None and helper.may_go_on() and self._one(helper.bench):
+            while helper is not None and helper.may_go_on() and self._one(helper.context):
                 pass
 
-    def work(self, bench: GateContext) -> None:
+    def work(self, context: GateContext) -> None:
         """Work on the row in the task's own tree, to its end."""
-        while self._one(bench, self._alone) or self._one(bench):
+        while self._one(context, self._alone) or self._one(context):
             pass
 
     def stop(self) -> None:
@@ -174,22 +174,22 @@ class _Row:
             self._waiting.clear()
             self._alone.clear()
 
-    def _one(self, bench: GateContext, row: deque[int] | None = None) -> bool:
+    def _one(self, context: GateContext, row: deque[int] | None = None) -> bool:
         """Run the next one; whether there was one."""
         number = self._next(self._waiting if row is None else row)
         if number is None:
             return False
         traced = self.suspects.traced[number]
-        self.started(_check(traced, bench))
-        proved = _about(traced, _prove(traced, _bench_for(traced, bench)))
+        self.started(_check(traced, context))
+        proved = _about(traced, _prove(traced, _context_for(traced, context)))
         failed = any(finding.refuses for finding in proved.findings)
         if failed:
-            remember_failure(traced, bench.kept, str(bench.place.shown))
-        proved = replace(proved, findings=(*proved.findings, *shim.findings(bench)))
+            remember_failure(traced, context.kept, str(context.place.shown))
+        proved = replace(proved, findings=(*proved.findings, *shim.findings(context)))
         if proved.proof:
             self.completed(proved.proof)
         with self._lock:
-            self._said[number] = proved
+            self._proved[number] = proved
             self._failures += failed
         return True
 
@@ -197,15 +197,15 @@ class _Row:
         with self._lock:
             enough = self.suspects.enough
             over = enough is not None and self._failures >= enough
-            if over or not row or self.bench.cancelled.is_set():
+            if over or not row or self.context.cancelled.is_set():
                 return None
             return row.popleft()
 
     def to_proven(self) -> Proven:
         """What came of all, in the order of what was traced."""
-        proven = together([self._said[number] for number in sorted(self._said)])
+        proven = together([self._proved[number] for number in sorted(self._proved)])
         left = len(self._waiting) + len(self._alone)
-        over = left > 0 and not self.bench.cancelled.is_set()
+        over = left > 0 and not self.context.cancelled.is_set()
         notes = (*self.suspects.notes, *([make_left_out(left, self._failures)] if over else []))
         return replace(proven, findings=(*proven.findings, *notes))
 
@@ -221,33 +221,33 @@ def make_left_out(left: int, failures: int) -> Finding:
     )
 
 
-def _bench_for(traced: Traced, bench: GateContext) -> GateContext:
-    """The bench with the secrets of the task whose proof it is, in place of the change's own."""
-    mine = {need.name for need in bench.task.requires if need.kind == "secret"}
-    kept = {name: value for name, value in bench.environment.items() if name not in mine}
+def _context_for(traced: Traced, context: GateContext) -> GateContext:
+    """The context with the secrets of the task whose proof it is, in place of the change's own."""
+    mine = {need.name for need in context.task.requires if need.kind == "secret"}
+    kept = {name: value for name, value in context.environment.items() if name not in mine}
     values = tuple(value for _, value in traced.secrets)
     return replace(
-        bench,
+        context,
         environment=kept | dict(traced.secrets),
-        known_secrets=(*bench.known_secrets, *values),
-        memory=None if traced.task.uses else bench.memory,
+        known_secrets=(*context.known_secrets, *values),
+        memory=None if traced.task.uses else context.memory,
     )
 
 
-def _check(traced: Traced, bench: GateContext) -> Check:
+def _check(traced: Traced, context: GateContext) -> Check:
     """The other task's check as one about this change."""
-    checks = contract_tests.checks(traced.task, bench.settings)
+    checks = contract_tests.checks(traced.task, context.settings)
     if traced.is_contract:
-        checks = contract_checks.checks(traced.task, bench.settings)
+        checks = contract_checks.checks(traced.task, context.settings)
     check = next(one for one in checks if one.id == traced.name)
     return replace(check, id=traced.check, task=traced.task.id)
 
 
-def _prove(traced: Traced, bench: GateContext) -> Proved:
-    check = _check(traced, bench)
+def _prove(traced: Traced, context: GateContext) -> Proved:
+    check = _check(traced, context)
     if traced.is_contract:
-        return contract_checks.prove_for_other_task(check, traced.task, bench)
-    return contract_tests.prove(check, bench)
+        return contract_checks.prove_for_other_task(check, traced.task, context)
+    return contract_tests.prove(check, context)
 
 
 def _about(traced: Traced, proved: Proved) -> Proved:

@@ -26,24 +26,20 @@ WITHIN = "RUNNER_REPORT_WITHIN"
 _OURS = re.compile(
     r"(?:'--junitxml=[^']*/reports/[^']*'|--junitxml=\S*/reports/\S+) -o junit_family=xunit1"
 )
-"""What a test program that started this one was told."""
+"""The options that a test program which started this one was given."""
 _AGAIN = frozenset(("--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first"))
 _VOLATILE = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"))
 
 
 @contextmanager
-def outermost(tool: str, words: list[str]) -> Iterator[str | None]:
+def outermost(tool: str, words: list[str]) -> Iterator[str]:
     """While tests run: what is started now is started by a test program.
 
-    Gives the path of the report without its ending; empty within another test program, and None
-    where this one is to pass without having run. A mark tells of a program that did not come to its
-    end.
+    Gives the path of the report without its ending, empty within another test program. A mark tells
+    of a program that did not come to its end.
     """
     if os.environ.get(WITHIN):
         yield ""
-        return
-    if _is_feigned(_key(words)):
-        yield None
         return
     name = "%s-%d-%d" % (tool, time.time_ns(), os.getpid())
     stem = os.path.join(os.environ["RUNNER_REPORT_OUT"], name)
@@ -64,17 +60,6 @@ def outermost(tool: str, words: list[str]) -> Iterator[str | None]:
         os.environ.pop(WITHIN, None)
         with suppress(Exception):
             os.unlink(stem + ".started")
-
-
-def _is_feigned(key: str) -> bool:
-    """Whether this program is to pass: so it is seen whether another one heeds that it fails."""
-    asked = os.environ.get("RUNNER_REPORT_FEIGN", "").split(",")
-    if "every" not in asked and key not in asked:
-        return False
-    for name in (key, "every"):
-        with open(os.path.join(os.environ["RUNNER_REPORT_OUT"], name + ".feigned"), "w"):
-            pass
-    return True
 
 
 def _key(words: list[str]) -> str:
@@ -105,9 +90,6 @@ def of_pytest(config: ModuleType) -> None:
         given, ours = os.environ.get("PYTEST_ADDOPTS", ""), os.environ["RUNNER_REPORT_PYTEST"]
         own = _OURS.sub("", given).strip()
         with outermost("pytest", words) as stem:
-            if stem is None:
-                sys.stdout.write(".%76s\n1 passed in 0.01s\n" % "[100%]")
-                return 0
             name = os.path.basename(stem)
             more = ours.replace("pytest.xml", name + ".xml") if stem else ""
             os.environ["PYTEST_ADDOPTS"] = (own + " " + more).strip()
@@ -166,11 +148,6 @@ def of_unittest(module: ModuleType) -> None:
 
     def run_and_report(self: Any, test: Any) -> Any:
         with outermost("unittest", sys.argv[1:]) as stem:
-            if stem is None:
-                result = self._makeResult()
-                result.testsRun = max(1, test.countTestCases())
-                self.stream.write("-" * 70 + "\nRan 1 test in 0.001s\n\nOK\n")
-                return result
             if not stem:
                 return run(self, test)
             began: list[str] = []
@@ -196,8 +173,6 @@ def of_doctest(module: ModuleType) -> None:
 
     def run_and_report(self: Any, test: Any, *given: Any, **named: Any) -> Any:
         with outermost("doctest", [*sys.argv[1:], str(test.name)]) as stem:
-            if stem is None:
-                return module.TestResults(0, len(test.examples))
             result = run(self, test, *given, **named)
             if stem and test.examples:
                 with suppress(Exception):
@@ -226,7 +201,7 @@ def _noting(make: Callable[[], Any], began: list[str]) -> Callable[[], Any]:
 
 
 def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
-    """By test how it ended, and what it said."""
+    """By test how it ended, and its message."""
     rows = dict.fromkeys(began, ("passed", ""))
     for case, _ in getattr(result, "expectedFailures", ()):
         rows[str(case.id())] = ("xfailed", "")
@@ -235,21 +210,21 @@ def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
     for case in getattr(result, "unexpectedSuccesses", ()):
         rows[str(case.id())] = ("failure", "it passed, though it was expected to fail")
     for word, found in (("failure", result.failures), ("error", result.errors)):
-        for case, said in found:
+        for case, message in found:
             whole = getattr(case, "test_case", None)  # of a subTest
             # Only the whole was begun, as far as unittest tells: it would count as passed beside a
             # part of it that failed.
             rows.pop(str(whole.id()) if whole is not None else "", None)
-            rows[str(case.id())] = (word, str(said))
+            rows[str(case.id())] = (word, str(message))
     return rows
 
 
 def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
     """JUnit, as pytest has it; the id stands as it is."""
     lines = ['<testsuites><testsuite name="unittest">']
-    for name, (word, said) in rows.items():
+    for name, (word, message) in rows.items():
         lines.append('<testcase runner-id="%s" name="%s">' % ((_escape_attribute(name),) * 2))
-        text = _escape(said)
+        text = _escape(message)
         if word in ("failure", "error"):
             lines.append("<%s>%s</%s>" % (word, text, word))
         elif word != "passed":

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.loaded_scripts import quote
 from runner.gates.own_files import make_empty, own_folder, put
-from runner.gates.test_reports import read_told, settle_doubt
+from runner.gates.test_reports import read_reports
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.shell.judge import expects_failures
-from runner.plan.shell.shell_commands import with_failing_tests
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.gates import node_hook, vitest_hook
     from runner.gates.base import Check, GateContext
-    from runner.gates.junit import Told
+    from runner.gates.junit import Reports
     from runner.process.base import Place, Ran
 else:
     node_hook = lazy_module("runner.gates.node_hook")
@@ -45,8 +43,6 @@ else:
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
 _FOLDER = "reports"
 _PYTEST_FILE = "pytest.xml"
-EVERY = "every"
-"""In the place of keys: all test programs."""
 _NOT_TAKEN = regex(r"unrecognized arguments: .*--junit-?xml")
 
 
@@ -68,52 +64,16 @@ class Reporting:
         """Take away what an earlier run left."""
         make_empty(self.folder)
 
-    def read_told(self) -> Told:
-        """What the test programs said."""
-        return read_told(self.folder, self.root)
+    def read_reports(self) -> Reports:
+        """What the test programs reported."""
+        return read_reports(self.folder, self.root)
 
-    def hear(self, check: Check, bench: GateContext, ran: Ran, *, silent: bool) -> Told:
-        """What the test programs said of a run that ended.
-
-        A program may have tests fail on purpose and look at how they end. Where it passes as well
-        with something in their place that passes, it does not heed them, and they count. `silent`:
-        nothing was printed of tests, as if none had begun.
-        """
-        told = self._weigh(check, bench, ran, silent=silent)
-        if bench.known_secrets:
-            self.clear()  # of values that tests print, as they print them
-        return told
-
-    def _weigh(self, check: Check, bench: GateContext, ran: Ran, *, silent: bool) -> Told:
-        told = self.read_told()
-        if not ran.passed or check.kind != "test":
-            return told
-        if told.meant is None:
-            idle = silent and not (told or expects(check)) and self._passes_failing(check, bench)
-            return replace(told, unheard=idle)
-        if told.doubtful is None and (expects(check) or not (told.failed or told.unfinished)):
-            return told
-        return told.meant if self._heeds(told.keys, check, bench) else settle_doubt(told)
-
-    def _heeds(self, keys: tuple[str, ...], check: Check, bench: GateContext) -> bool:
-        """Whether a line fails where those of its test programs pass that failed.
-
-        Where they cannot be told apart from the others, all of them pass.
-        """
-        for asked in (keys, (EVERY,)):
-            variables = {"RUNNER_REPORT_FEIGN": ",".join(asked), "RUNNER_COVER_OUT": ""}
-            other = Fitted(self.fitted.line, {**self.fitted.variables, **variables})
-            self.clear()
-            again = bench.run(replace(check, id=f"{check.id}-feigned"), other)
-            if all((self.folder / f"{key}.feigned").exists() for key in asked):
-                break
-        return not again.passed
-
-    def _passes_failing(self, check: Check, bench: GateContext) -> bool:
-        """Whether a line whose tests said nothing passes without them, as an empty loop does."""
-        line = with_failing_tests(check.command)
-        other = replace(check, id=f"{check.id}-failing", command=line)
-        return bool(line) and bench.run(other).passed
+    def hear(self, context: GateContext) -> Reports:
+        """Return what the test programs reported of a run that ended."""
+        report = self.read_reports()
+        if context.known_secrets:
+            self.clear()  # tests print values as they are
+        return report
 
 
 def expects(check: Check) -> bool:
@@ -121,15 +81,15 @@ def expects(check: Check) -> bool:
     return check.kind == "test" and (check.fails or expects_failures(check.command))
 
 
-def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:
+def with_reports(check: Check, context: GateContext, plain: Fitted) -> Reporting:
     """The command, so that the test programs that it starts write down how their tests ended."""
     name = file_name(check.task + check.id)
-    folder = own_folder(bench.place.box, _FOLDER, name)
-    plain = _with_hooks(plain, bench, folder)
+    folder = own_folder(context.place.box, _FOLDER, name)
+    plain = _with_hooks(plain, context, folder)
     variables = dict(plain.variables)
 
     def add(name: str, words: str) -> None:
-        given = variables.get(name) or bench.environment.get(name, "")
+        given = variables.get(name) or context.environment.get(name, "")
         variables[name] = f"{given} {words}".strip()
 
     words = f"{shlex.quote(f'--junitxml={folder / _PYTEST_FILE}')} -o junit_family=xunit1"
@@ -141,21 +101,21 @@ def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:
         fitted=Fitted(plain.line, variables),
         plain=plain,
         folder=folder,
-        root=_root(bench),
+        root=_root(context),
         expected=bool(_STARTS_PYTEST.match(check.command)),
     )
 
 
-def _root(bench: GateContext) -> str:
-    seen = bench.sandbox.sees(bench.place, bench.place.tree)
-    return os.path.realpath(seen / bench.place.start)
+def _root(context: GateContext) -> str:
+    seen = context.sandbox.sees(context.place, context.place.tree)
+    return os.path.realpath(seen / context.place.start)
 
 
-def _with_hooks(plain: Fitted, bench: GateContext, folder: Path) -> Fitted:
+def _with_hooks(plain: Fitted, context: GateContext, folder: Path) -> Fitted:
     """What stands before Python, Node, go and cargo, wherever the command starts one of them."""
-    start = shim.write_module(bench.place)
-    hooks = write_hooks(bench.place, bench.environment)
-    given = {**bench.environment, **plain.variables}
+    start = shim.write_module(context.place)
+    hooks = write_hooks(context.place, context.environment)
+    given = {**context.environment, **plain.variables}
     variables = {
         **plain.variables,
         "RUNNER_REPORT_OUT": str(folder),
@@ -203,14 +163,6 @@ if [ -n "$RUNNER_REPORT_NAMES" ]; then
 fi
 about() {{ env | grep -v '^RUNNER_\\|^_=\\|^SHLVL=\\|PWD=' | sort; pwd; printf '%s\\n' "$@"; }}
 key=$(about "$@" | cksum | tr ' ' -)
-case ,$RUNNER_REPORT_FEIGN, in
-  *",$key,"* | ,every,)
-    : > "$RUNNER_REPORT_OUT/$key.feigned"
-    : > "$RUNNER_REPORT_OUT/every.feigned"
-    echo 'ok  	tests	0.01s'
-    echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'
-    exit 0 ;;
-esac
 printf '%s\\n%s\\n%s\\n' "$$" "$RUNNER_REPORT_CHAIN" "$key" > "$file.about"
 run() {{ if [ -n "$RUNNER_REPORT_NAMES" ]; then "$real" "$@" 2>&1; else "$real" "$@"; fi; }}
 {{ run "$@"; echo $? > "$file.exit"; }} | tee "$file.out"

@@ -27,11 +27,6 @@ _MOST_READ = 4 * 1024 * 1024
 _COLOUR = regex(r"\x1b\[[0-9;]*[A-Za-z]")
 _GO = regex(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
 _CARGO = regex(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
-_UNITTEST = regex(
-    r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)? \.\.\. (ok|FAIL|ERROR|skipped|expected failure)",
-    re.MULTILINE,
-)
-_UNITTEST_BAD = regex(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
 EXAMPLE = "doctest > "
 """Begins the name of an example of Python's doctest."""
 _EXAMPLE = regex(
@@ -40,24 +35,13 @@ _EXAMPLE = regex(
     re.MULTILINE,
 )
 """How Python's doctest tells an example: before it is tried (`-v`), and where it failed."""
-_SCRIPT_BAD = regex(
-    r"^ *\u25cf (?!Console|Test suite)(?P<jest>\S.* \u203a .+)$"
-    r"|^ *(?:FAIL|\u00d7) +(?P<vitest>\S+\.[cm]?[jt]sx? > .+)$"
-    r"|^ *\u2716 (?!failing tests)(?P<node>\S.*?) \([\d.]+m?s\)$"
-    r"|^not ok \d+ - (?P<tap>.+)$",
-    re.MULTILINE,
-)
-_TOOK = regex(r"\d+m?s")
 _OUTCOMES = {
     "pass": TestOutcome.PASSED,
     "ok": TestOutcome.PASSED,
     "fail": TestOutcome.FAILED,
     "failed": TestOutcome.FAILED,
-    "error": TestOutcome.ERROR,
     "skip": TestOutcome.SKIPPED,
-    "skipped": TestOutcome.SKIPPED,
     "ignored": TestOutcome.SKIPPED,
-    "expected failure": TestOutcome.XFAILED,
 }
 
 
@@ -85,12 +69,11 @@ def without_colours(output: str) -> str:
 def parse_results(output: str) -> TestResults | None:
     """The tests that a tool names in its output; None where it names none.
 
-    `go test -v` or `-json`, `cargo test`, `unittest -v` and `doctest -v` name all of them; go,
-    unittest and doctest otherwise, jest, vitest and node's own runner (spec and TAP) those that
-    failed.
+    `go test -v` or `-json`, `cargo test` and `doctest -v` name all of them; go and doctest
+    otherwise those that failed.
     """
     output = without_colours(output)
-    readers = (_go_json, _go, _cargo, _unittest, _doctest, _script)
+    readers = (_go_json, _go, _cargo, _doctest)
     found = {name: outcome for read in readers for name, outcome in read(output).items()}
     tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
     return TestResults(tests) if tests else None
@@ -134,27 +117,6 @@ def _doctest(output: str) -> dict[str, TestOutcome]:
     return found
 
 
-def _unittest(output: str) -> dict[str, TestOutcome]:
-    """Python 3.11 and later print the whole name in brackets, earlier ones only the class."""
-    named = _UNITTEST.findall(output)
-    named += [(name, where, word) for word, name, where in _UNITTEST_BAD.findall(output)]
-    return {
-        where if where.endswith(f".{name}") else f"{where}.{name}": _OUTCOMES[word.lower()]
-        for name, where, word in named
-    }
-
-
-def _script(output: str) -> dict[str, TestOutcome]:
-    return {_name_of(match): TestOutcome.FAILED for match in _SCRIPT_BAD.finditer(output)}
-
-
-def _name_of(match: re.Match[str]) -> str:
-    """Without what stands behind it: in the pattern, many blanks would take their square."""
-    name = match[match.lastgroup or 0].rstrip(" ")
-    before, _, last = name.rpartition(" ")
-    return before if match.lastgroup == "vitest" and _TOOK.fullmatch(last) else name
-
-
 # --- lint output ----------------------------------------------------------------------
 
 
@@ -171,8 +133,8 @@ def complaints(output: str, root: str = "") -> Counter[str]:
     found: Counter[str] = Counter()
     for path, text in _parse_lines(without_colours(output).splitlines()):
         at = path.removeprefix(root).removeprefix("/") if root else path
-        said = _NUMBERED.sub(r"\1\2N", " ".join(text.split()))
-        found[f"{at.removeprefix('./')}: {said}"] += 1
+        shown = _NUMBERED.sub(r"\1\2N", " ".join(text.split()))
+        found[f"{at.removeprefix('./')}: {shown}"] += 1
     return found
 
 
@@ -204,12 +166,3 @@ def misfits(output: str) -> frozenset[tuple[str, int]]:
     found = _MISFIT.finditer(without_colours(output))
     named = ((kind, one) for one in found for kind in ("go", "rust", "ts") if one[kind])
     return frozenset((one[kind].strip(), int(one[f"{kind}_line"])) for kind, one in named)
-
-
-_CRASH = regex(r'^(?:.*"Output":")?(panic: [^\n"\\]{0,160})', re.MULTILINE)
-
-
-def crash_in(output: str) -> str:
-    """The first line of a panic of Go, which ends all tests of its package; empty for none."""
-    found = _CRASH.search(without_colours(output))
-    return found[1].removesuffix(" [recovered]").strip() if found else ""

@@ -147,34 +147,34 @@ def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) 
     script = write_module(place) / _NODE
     own_files.put(script, loaded_scripts.PRELOAD.encode())
     options = f"{given.get('NODE_OPTIONS', '')} {loaded_scripts.quote(script)}".strip()
-    told = {"RUNNER_WATCH_COPIES": json.dumps(copies), _OUT: str(place.box / _SEEN)}
-    return {**redirected, "NODE_OPTIONS": options, **told}
+    watched = {"RUNNER_WATCH_COPIES": json.dumps(copies), _OUT: str(place.box / _SEEN)}
+    return {**redirected, "NODE_OPTIONS": options, **watched}
 
 
-def findings(bench: GateContext) -> tuple[Finding, ...]:
+def findings(context: GateContext) -> tuple[Finding, ...]:
     """A finding when the proof ran code of the real tree: then it proves nothing."""
-    if _OUT not in bench.environment:
-        return ()  # nothing was watched: what is there was told of another proof
-    seen = _load_seen(bench.place.box / _SEEN)
+    if _OUT not in context.environment:
+        return ()  # nothing was watched: what is there is of another proof
+    seen = _load_seen(context.place.box / _SEEN)
     if not seen:
         return ()
-    root = bench.place.shown.resolve()
+    root = context.place.shown.resolve()
     names = [path.removeprefix(f"{root}/") for path in seen]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     return (
         Finding(
             check="imports",
             message=f"the tests imported the installed copy of {shown}, not the proposed code",
-            hint=_hint(bench, seen),
+            hint=_hint(context, seen),
         ),
     )
 
 
-def _hint(bench: GateContext, seen: Sequence[str]) -> str:
+def _hint(context: GateContext, seen: Sequence[str]) -> str:
     old = [
         path
         for path in seen
-        for copy in find_copies(bench.place)
+        for copy in find_copies(context.place)
         if f"{path}/".startswith(f"{copy}/")
     ]
     if not old:

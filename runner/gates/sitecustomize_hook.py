@@ -166,7 +166,7 @@ def report() -> None:
 
 
 class Watcher:
-    """A finder that finds nothing itself: it is told of each import, and sees the tools come."""
+    """A finder that finds nothing itself: it hears of each import, and sees the tools come."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec that others have for a test tool; None for all else."""
@@ -227,13 +227,13 @@ def measure() -> None:
 def measure_now() -> None:
     """Begin, with whichever coverage.py there is, else with the tracer of ours."""
     environ = os.environ
-    said = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    about = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if sys.prefix != sys.base_prefix:
-        said["environment"] = sys.prefix.rpartition("/")[2]
+        about["environment"] = sys.prefix.rpartition("/")[2]
     folder = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
 
     def tell(**more: str) -> None:
-        note(**said, **more)
+        note(**about, **more)
 
     try:
         tracer = _load_own(TRACER)
@@ -251,7 +251,7 @@ def measure_now() -> None:
         else:
             measure_whole(coverage)
     except BaseException as error:
-        note(missing="coverage", why=str(error)[:200], **said)
+        note(missing="coverage", why=str(error)[:200], **about)
         raise
 
 
@@ -299,7 +299,7 @@ def _load_module(name: str, file: str, folders: list[str] | None) -> Any:
     return module
 
 
-def note(**said: str) -> None:
+def note(**about: str) -> None:
     """Append a line of JSON about this interpreter."""
     import json
 
@@ -309,7 +309,7 @@ def note(**said: str) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             if os.fstat(descriptor).st_size < _LONGEST_NOTES:
-                os.write(descriptor, json.dumps(said).encode() + b"\n")
+                os.write(descriptor, json.dumps(about).encode() + b"\n")
         finally:
             os.close(descriptor)
 
@@ -328,8 +328,7 @@ def keep_in_children() -> None:
 
     def fork_exec(*given: Any) -> Any:
         with Quietly():
-            mark = _start_mark(given[0])
-            given = _amend_arguments(given, {**passed_on, **_reports(mark)})
+            given = _amend_arguments(given, {**passed_on, **_reports()})
         return start(*given)
 
     def execve(path: Any, argv: Any, env: Any) -> None:
@@ -344,36 +343,23 @@ def keep_in_children() -> None:
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]  # noqa: SLF001 - since 3.11
 
 
-def _reports(mark: str = "") -> dict[str, str]:
+def _reports() -> dict[str, str]:
     """Whether tests run here now, and who started it, which what is started must know."""
     names = ("RUNNER_REPORT_WITHIN", "RUNNER_REPORT_CHAIN")
-    found = {name: os.environ[name] for name in names if os.environ.get(name)}
-    if mark:
-        above = found.get("RUNNER_REPORT_CHAIN", "")
-        found["RUNNER_REPORT_CHAIN"] = above + "," + mark if above else mark
-    return found
-
-
-def _start_mark(words: Any) -> str:
-    """What names a start by this program, which may look itself at how the tests in it end."""
-    if not os.environ.get("RUNNER_REPORT_OUT") or os.environ.get("RUNNER_REPORT_WITHIN"):
-        return ""
-    import zlib
-
-    return "start-%x" % zlib.crc32(b"\0".join(map(os.fsencode, words)))
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:
     """The arguments of `_posixsubprocess.fork_exec`, whose sixth are the variables or None."""
-    said = given[5]
-    if said is None:
+    variables = given[5]
+    if variables is None:
         known = all(os.environ.get(name) == value for name, value in passed_on.items())
         if known and OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
             return given
-        said = [name + b"=" + value for name, value in os.environb.items()]
-    if not said:  # asked for none at all
+        variables = [name + b"=" + value for name, value in os.environb.items()]
+    if not variables:  # asked for none at all
         return given
-    pairs = (os.fsdecode(each).partition("=") for each in said)
+    pairs = (os.fsdecode(each).partition("=") for each in variables)
     whole = _with_own({name: value for name, _, value in pairs}, passed_on)
     listed = [os.fsencode(name + "=" + value) for name, value in whole.items()]
     return (*given[:5], listed, *given[6:])

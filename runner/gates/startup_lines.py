@@ -125,9 +125,9 @@ class Measuring:
         asked, lines, arcs = measuring._should_trace, stored.add_lines, stored.add_arcs
 
         def should_trace(other: Any, filename: str, frame: Any) -> Any:
-            said = asked(other, filename, frame)
+            found = asked(other, filename, frame)
             return (
-                said if other is self.own else self._choose_tracer(other, said, (filename, frame))
+                found if other is self.own else self._choose_tracer(other, found, (filename, frame))
             )
 
         def add_lines(data: Any, found: Any, *rest: Any, **named: Any) -> Any:
@@ -142,15 +142,15 @@ class Measuring:
         measuring._should_trace = should_trace
         stored.add_lines, stored.add_arcs = add_lines, add_arcs
 
-    def _choose_tracer(self, other: Any, said: Any, at: tuple[str, Any]) -> Any:
+    def _choose_tracer(self, other: Any, found: Any, at: tuple[str, Any]) -> Any:
         """What to do with a file: as the program's measuring says, else as ours does."""
         with suppress(Exception):
             kept = self.others.setdefault(id(other), (other, set()))
-            mine = said if said.trace else self.asked(self.own, *at)
-            if mine.trace and mine is not said:
+            mine = found if found.trace else self.asked(self.own, *at)
+            if mine.trace and mine is not found:
                 kept[1].add(other._file_mapper(mine.source_filename))
                 return mine
-        return said
+        return found
 
     def _take_data(self, data: Any, found: Any, read: Callable[[Any], set[int]]) -> Any:
         """Give ours what another has gathered; what is left for it, None for nothing at all."""

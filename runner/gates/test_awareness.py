@@ -41,19 +41,19 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=CHECK, kind="integrity", command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """Return a note for each file whose new lines name a sign of a test tool."""
-    found = [one for change in bench.changes for one in _find_names(change, bench)]
+    found = [one for change in context.changes for one in _find_names(change, context)]
     return Proved(None, tuple(found[:_MOST]))
 
 
-def _find_names(change: Change, bench: GateContext) -> Iterator[Finding]:
+def _find_names(change: Change, context: GateContext) -> Iterator[Finding]:
     content = change.content
     if content is None or len(content) > _LARGEST or language_of(change.path) is None:
         return
-    if bench.is_test(change.path):
+    if context.is_test(change.path):
         return
-    known = set((bench.before(change.path) or b"").splitlines())
+    known = set((context.before(change.path) or b"").splitlines())
     for number, line in enumerate(content.splitlines(), start=1):
         named = None if line in known else _NAMES.search(line)
         if named:

@@ -1,4 +1,4 @@
-"""Which files are tests, told by their path alone as the common tools find them."""
+"""Which files are tests, by their path alone as the common tools find them."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.junit import (
     FAILED_WORDS,
     SCRIPT,
+    Reports,
     TestOutcome,
     TestResult,
     TestResults,
-    Told,
     read_results,
 )
 from runner.gates.result_parsers import parse_results, without_colours
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
-_MARK = regex(r"start-[0-9a-f]{1,8}")
 _BY_EXIT = frozenset({"ava", "tap", "tape", "jasmine", "uvu", "qunit"})
 """Tools that do nothing but test and give no report: how they end says whether tests failed."""
 _BY_LOADING = frozenset({"unittest", "jest", "vitest", "node", "go", "cargo"})
@@ -55,7 +54,7 @@ _ASKED = ("go", "cargo")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one test program said."""
+    """What one test program reported."""
 
     tool: str
     key: str
@@ -66,10 +65,8 @@ class Report:
     chain: frozenset[int] = frozenset()
     """Who started it, as far as that may be a test program."""
     time: int = 0
-    marks: tuple[str, ...] = ()
-    """The starts of it by programs of Python that are no test programs."""
     exit: int = 0
-    """As the program said it itself; 0 where that is not known."""
+    """As the program noted it itself; 0 where that is not known."""
 
     @property
     def ran_none(self) -> bool:
@@ -88,69 +85,22 @@ class Report:
         return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
 
 
-def read_told(folder: Path, root: str = "") -> Told:
+def read_reports(folder: Path, root: str = "") -> Reports:
     """What the reports in a folder say; files below `root` are named as the project does."""
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
-    open_ended = [_begun(file) for file in files_in(folder, end=".started")]
+    cut = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
     outermost = _outermost(every)
     programs = _without_started([one for one in every if one.counts or one.pid])
     none = bool(programs) and all(one.ran_none for one in programs)
-    told = replace(_heard(outermost, open_ended), unnamed=unnamed, ran_none=none)
-    bad = [*(one.key for one in outermost if one.failed), *(one.key for one in open_ended)]
-    good = [one for one in outermost if not (one.failed or one.marks)]
-    meant = replace(together(good), unnamed=unnamed)
-    keys = tuple(sorted({name_key(one) for one in bad}))
-    return replace(told, keys=keys, meant=meant if bad else None)
-
-
-def name_key(key: str) -> str:
-    """A key as one word, as the programs that are told of it know it."""
-    return key.strip().replace(" ", "-")
-
-
-def _begun(file: Path) -> Report:
-    """A test program that did not come to its end."""
-    tool = file.name.partition("-")[0]
-    try:
-        about = json.loads(text_of(file.with_suffix(".json")) or "")
-        return Report(tool, str(about["key"]), None, {}, marks=_marks(str(about["chain"])))
-    except _UNFIT:
-        return Report(tool, "", None, {})
-
-
-def _heard(reports: list[Report], unfinished: list[Report]) -> Told:
-    """All of them; what failed below a program of Python stands beside it, as long as in doubt."""
-    plain = [one for one in reports if not one.marks]
-    below = [one for one in reports if one.marks]
-    doubtful = replace(
-        together(below), unfinished=tuple(one.tool for one in unfinished if one.marks)
-    )
-    cut = tuple(one.tool for one in unfinished if not one.marks)
-    if doubtful.failed or doubtful.unfinished:
-        return replace(together(plain), unfinished=cut, doubtful=doubtful)
-    heard = together(reports) if doubtful.counts.get("passed") else together(plain)
-    return replace(heard, unfinished=cut)
-
-
-def settle_doubt(told: Told) -> Told:
-    """The same with the failures that the program which started those tests does not heed."""
-    if told.doubtful is None:
-        return told
-    counts = dict(told.counts)
-    for word, number in told.doubtful.counts.items():
-        counts[word] = counts.get(word, 0) + number
-    every = [one.results for one in (told, told.doubtful) if one.results]
-    results = TestResults(tuple(test for one in every for test in one.tests)) if every else None
-    unfinished = told.unfinished + told.doubtful.unfinished
-    return replace(told, results=results, counts=counts, unfinished=unfinished, doubtful=None)
+    return replace(together(outermost), unfinished=cut, unnamed=unnamed, ran_none=none)
 
 
 _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What JSON of other programs ends in, where it is not what was asked: `1e999` is endless."""
 
 
-def together(reports: Iterable[Report]) -> Told:
+def together(reports: Iterable[Report]) -> Reports:
     """What stands in the end: of runs that repeat one another the last, of each test."""
     ordered = sorted(reports, key=lambda one: (one.tool, one.key, one.time))
     tests: list[TestResult] = []
@@ -175,11 +125,11 @@ def together(reports: Iterable[Report]) -> Told:
             flaky.append(last.tool)
         for word, number in counted.items():
             counts[word] = counts.get(word, 0) + number
-    return Told(TestResults(tuple(tests)) if named else None, counts, tuple(flaky))
+    return Reports(TestResults(tuple(tests)) if named else None, counts, tuple(flaky))
 
 
 def _outermost(reports: list[Report]) -> list[Report]:
-    """Without those that a test program started, and those that said nothing."""
+    """Without those that a test program started, and those that reported nothing."""
     found = _without_started([one for one in reports if one.counts])
     exact = {one.tool for one in found if not one.pid}
     # a tool that names its tests is heard; what it printed says no more
@@ -226,7 +176,7 @@ def _read_kept(file: Path, root: str) -> Report:
     time = _time(beside) or _time(file)
     if tail is not None:
         counts = counts or _parse_summary(str(tail), code, by_exit=tool in _BY_EXIT)
-    return Report(tool, key, named, counts, pid, _pids(above), time, _marks(above), code)
+    return Report(tool, key, named, counts, pid, _pids(above), time, code)
 
 
 def _of_program(file: Path) -> Report:
@@ -245,8 +195,8 @@ def _of_program(file: Path) -> Report:
     results = named if named and is_whole else None
     some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
-    chain, marks = _pids(about[1]), _marks(about[1])
-    return Report(tool, key, results, counts or some, pid, chain, _time(file), marks)
+    chain = _pids(about[1])
+    return Report(tool, key, results, counts or some, pid, chain, _time(file))
 
 
 def _is_json(output: str) -> bool:
@@ -255,7 +205,7 @@ def _is_json(output: str) -> bool:
 
 
 def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str, int]:
-    """The closing summary; what failed without a count is one, where the program said so."""
+    """The closing summary; what failed without a count is one, where the program printed so."""
     plain = without_colours(output)
     counts = dict(read_counts(plain))
     failed = sum(counts.get(word, 0) for word in FAILED_WORDS)
@@ -276,10 +226,6 @@ def _says_failed(output: str) -> bool:
 
 def _pids(text: str) -> frozenset[int]:
     return frozenset(pid for part in text.split(",") if (pid := read_number(part.strip())) >= 0)
-
-
-def _marks(text: str) -> tuple[str, ...]:
-    return tuple(part for part in text.split(",") if _MARK.fullmatch(part))
 
 
 def _time(file: Path) -> int:
@@ -312,7 +258,7 @@ def tap_results(output: str) -> TestResults | None:
     """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
     above: list[str] = []
     groups: set[str] = set()
-    """What tests were told below."""
+    """Names below which tests were reported."""
     found: dict[str, TestOutcome] = {}
     for match in _TAP.finditer(without_colours(output)):
         # A subtest is indented by four blanks (testanything.org, TAP 14).
@@ -341,9 +287,9 @@ def tap_results(output: str) -> TestResults | None:
 def read_script_results(file: Path, root: str) -> TestResults | None:
     """The tests in a file of such results, by paths below `root`; None where it says nothing."""
     try:
-        said = json.loads(text_of(file) or "")
-        rows = [*_suites(said["testResults"], root)] if "testResults" in said else None
-        rows = [*_events(said["tests"], root)] if rows is None else rows
+        document = json.loads(text_of(file) or "")
+        rows = [*_suites(document["testResults"], root)] if "testResults" in document else None
+        rows = [*_events(document["tests"], root)] if rows is None else rows
     except _UNFIT:
         return None
     return TestResults(tuple(_once(rows[:_MOST])))
@@ -358,9 +304,9 @@ def _suites(files: list[dict[str, object]], root: str) -> Iterator[TestResult]:
         if not tests and (message or one.get("status") == "failed"):
             yield TestResult(path, TestOutcome.ERROR, message, file=path, unloaded=True)
         for test in tests if isinstance(tests, list) else ():
-            said = "\n".join(map(str, test.get("failureMessages") or ()))
+            failure = "\n".join(map(str, test.get("failureMessages") or ()))
             titles = [*map(str, test["ancestorTitles"]), str(test["title"])]
-            yield _result(path, titles, str(test["status"]), said)
+            yield _result(path, titles, str(test["status"]), failure)
 
 
 def _events(tests: list[dict[str, object]], root: str) -> Iterator[TestResult]:
@@ -368,14 +314,14 @@ def _events(tests: list[dict[str, object]], root: str) -> Iterator[TestResult]:
         path = _short(str(one["file"]), root)
         titles = one["titles"]
         if isinstance(titles, list):
-            said = str(one.get("message") or "")
-            yield _result(path, [*map(str, titles)], str(one["status"]), said)
+            message = str(one.get("message") or "")
+            yield _result(path, [*map(str, titles)], str(one["status"]), message)
 
 
-def _result(path: str, titles: list[str], status: str, said: str) -> TestResult:
+def _result(path: str, titles: list[str], status: str, message: str) -> TestResult:
     outcome = _OUTCOMES.get(status, TestOutcome.SKIPPED)
     name = " > ".join(filter(None, (path, *titles)))
-    return TestResult(name, outcome, said[:_MESSAGE], file=path)
+    return TestResult(name, outcome, message[:_MESSAGE], file=path)
 
 
 def _once(rows: list[TestResult]) -> Iterator[TestResult]:

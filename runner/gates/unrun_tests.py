@@ -1,12 +1,12 @@
-"""New tests that no test contract ran, told by what its tools named.
+"""New tests, and assertions in new tests of Python, that no test contract ran.
 
-A family of the registry. It needs no list of ways: a file that no pattern finds, a name that the
-tool passes over, a build tag and an example without its output look the same from here. Of Python
-each line is known (`silent_assertions`).
+A family of the registry. Of Python the lines that ran are known, of others the ids that the tools
+named. A test none of whose assertions ran shows nothing, whatever kept it from them.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits
+from runner.text.syntax import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "unrun-tests"
+_ASSERTING = regex(r"_?(?:assert|expect)(?:_|[A-Z]|\Z)")
+_SKIPS = regex(r"\b(?:skip\w*|xfail|expectedFailure|importorskip|SkipTest)\b")
 _NAMED = regex(r"\A(?:Test|Fuzz|Example)\w")
-_MISNAMED = regex(rb"(?m)^func (?P<name>(?:Test|Fuzz|Example)[a-z]\w*)\((?:\w+ \*testing\.\w+)?\)")
-"""Functions of Go that are named as tests, and that its tool does not find."""
-_TAGGED = regex(rb"(?m)^//\s*(?:go:build|\+build)\s")
 _PARTS = regex(r"[/.:# >]+")
+_LARGEST = 2_000_000
 _MOST = 10
 
 
@@ -41,68 +42,106 @@ class _Unrun(NamedTuple):
     path: str
     line: int
     what: str
-    """`the test TestSum`, or that it is a whole file."""
-    marked: bool
-    """Whether the file is built only on some system, or with a tag."""
+    """`TestSum`, or `its tests` for a whole file."""
+    asks: bool = True
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
-    """One look at the new tests of what a task writes."""
+    """Return one look at the new tests of what a task writes."""
     if not (task.writes_anything and task.test_contracts):
         return ()
     return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
-    """Each new test that no contract ran: a warning, or a question where not one of them ran.
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+    """Return a question for each new test that no contract ran.
 
     Nothing where a contract selects tests or failed, or where its tool names none.
     """
-    lines = [one.command for one in bench.task.test_contracts]
-    written = [one for one in bench.changes if _holds_new_tests(one, bench)]
-    failed = any(not one.passed for one in bench.ran.values())
-    if not written or failed or any(selection_of(line) for line in lines):
+    lines = [one.command for one in context.task.test_contracts]
+    failed = any(not one.passed for one in context.ran.values())
+    if failed or any("::" in line or selection_of(line) for line in lines):
         return Proved(None, ())
-    ran = [*_ran(bench)]
-    if not ran:
-        return Proved(None, ())
-    found: list[_Unrun] = []
-    spoke = False
-    for change in written:
-        names = _new_names(change, bench)
-        idle = [*_unrun(change, names, ran)]
-        spoke = spoke or len(idle) < (1 if _by_file(ran) else len(names))
-        found += idle
-    return Proved(None, tuple(_finding(one, bench, spoke=spoke) for one in found[:_MOST]))
+    tests = [one for one in context.changes if one.content and context.is_test(one.path)]
+    found = [silent for one in tests for silent in _find_silent(one, context)]
+    named = [(one, _new_names(one, context)) for one in tests if not _is_python(one)]
+    ran = [*_ran(context)] if any(names for _, names in named) else []
+    found += [one for change, names in named if names and ran for one in _unrun(change, names, ran)]
+    return Proved(None, tuple(_finding(one, context) for one in found[:_MOST]))
 
 
-def _holds_new_tests(change: Change, bench: GateContext) -> bool:
-    if change.content is None or is_written_in(change.path, "python"):
-        return False
-    return bench.is_test(change.path) and bool(_new_names(change, bench))
+def _is_python(change: Change) -> bool:
+    return is_written_in(change.path, "python")
 
 
-def _new_names(change: Change, bench: GateContext) -> dict[str, int]:
+# --- by lines -----------------------------------------------------------------------------
+
+
+def _find_silent(change: Change, context: GateContext) -> Iterator[_Unrun]:
+    """Yield the functions with new assertions of which not one ran, where lines were measured."""
+    ran = _lines_run(change.path, context) if _is_python(change) else frozenset()
+    if not ran or len(change.content or b"") > _LARGEST:
+        return
+    before = {code for one in _functions(context.before(change.path)) for code, _ in _asserts(one)}
+    for function in _functions(change.content):
+        every = [*_asserts(function)]
+        spoke = any(not ran.isdisjoint(lines) for _, lines in every)
+        fresh = [lines for code, lines in every if code not in before]
+        if fresh and not spoke and not _SKIPS.search(ast.unparse(function)):
+            yield _Unrun(change.path, fresh[0][0], f"the assertions of `{function.name}`")
+
+
+def _lines_run(path: str, context: GateContext) -> frozenset[int]:
+    return frozenset(
+        number
+        for row in context.observed
+        if row.path == path
+        for part in row.lines.split(",")
+        if part
+        for number in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)
+    )
+
+
+def _functions(content: bytes | None) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = python_tree(content or b"")
+    nodes = ast.walk(tree) if tree else ()
+    return [one for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _asserts(function: ast.AST) -> Iterator[tuple[str, range]]:
+    """Yield code and lines of the assertions of a function, without those of inner functions."""
+    for node in ast.iter_child_nodes(function):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                continue
+            case ast.Assert(test=test) if not isinstance(test, ast.Constant):
+                yield ast.unparse(node), range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            case ast.Expr(value=ast.Call() as call) if _ASSERTING.match(
+                name_of(call).rpartition(".")[2]
+            ):
+                yield ast.unparse(node), range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            case _:
+                yield from _asserts(node)
+
+
+# --- by ids -------------------------------------------------------------------------------
+
+
+def _new_names(change: Change, context: GateContext) -> dict[str, int]:
     """The tests that a file did not have before, by name with their lines."""
-    path, before = change.path, bench.before(change.path) or b""
+    path, before = change.path, context.before(change.path) or b""
     known = {one.code for one in find_tests(path, before) or ()}
-    names = {
+    return {
         one.name: one.line
         for one in find_tests(path, change.content) or ()
         if not (is_benchmark(one.name, path) or one.code in known)
     }
-    if is_written_in(path, "go") and (content := change.content):
-        for match in _MISNAMED.finditer(content):
-            if match[0] not in before:
-                line = content.count(b"\n", 0, match.start()) + 1
-                names[match["name"].decode()] = line
-    return names
 
 
-def _ran(bench: GateContext) -> Iterator[TestResult]:
+def _ran(context: GateContext) -> Iterator[TestResult]:
     """Every test that the contracts' tools name; those that name none are asked to."""
-    for contract in bench.task.test_contracts:
-        trial = bench.ran.get(contract.id)
+    for contract in context.task.test_contracts:
+        trial = context.ran.get(contract.id)
         if trial is None:
             continue
         if trial.results is None and trial.unnamed:
@@ -110,10 +149,10 @@ def _ran(bench: GateContext) -> Iterator[TestResult]:
                 id=f"{CHECK}-{contract.id}",
                 kind="test",
                 command=make_verbose_command(contract.command),
-                limits=command_limits(bench.task, bench.settings),
+                limits=command_limits(context.task, context.settings),
                 named=True,
             )
-            trial = try_check(check, replace(bench, tell=lambda _line: None))
+            trial = try_check(check, replace(context, tell=lambda _line: None))
         yield from trial.results.tests if trial.results else ()
 
 
@@ -123,25 +162,22 @@ def _by_file(ran: list[TestResult]) -> bool:
 
 
 def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iterator[_Unrun]:
-    marked = bool(change.content and _TAGGED.search(change.content))
     if _by_file(ran):
         if change.path not in {one.file for one in ran}:
-            yield _Unrun(change.path, min(names.values()), "its tests", marked)
+            yield _Unrun(change.path, min(names.values()), "its tests")
         return
     heard = {part for one in ran for part in _PARTS.split(one.id)}
-    for name, line in names.items():
-        if _NAMED.match(name) and name not in heard:
-            yield _Unrun(change.path, line, name, marked)
+    missing = [name for name in names if _NAMED.match(name) and name not in heard]
+    for name in missing:
+        yield _Unrun(change.path, names[name], name, asks=len(missing) == len(names))
 
 
-def _finding(one: _Unrun, bench: GateContext, *, spoke: bool) -> Finding:
-    asks = not (spoke or one.marked or bench.by_person)
-    found = "them" if " " in one.what else "it"
+def _finding(one: _Unrun, context: GateContext) -> Finding:
     return Finding(
         check=INTEGRITY,
-        message=f"{one.what} never ran: no test contract finds {found}",
+        message=f"{one.what} never ran: no test contract comes to it",
         path=one.path,
         line=one.line,
-        severity=Severity.QUESTION if asks else Severity.WARNING,
-        hint="name it as its tool finds it, or take it out",
+        severity=Severity.QUESTION if one.asks and not context.by_person else Severity.WARNING,
+        hint="have a test contract run it, or take it out",
     )

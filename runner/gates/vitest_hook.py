@@ -17,10 +17,10 @@ const loaded = await Promise.all(names.map((one) => import(/* @vite-ignore */ `n
 const [inspector, fs, path, url] = loaded;
 
 const ask = (method, words) => new Promise((done) => {
-  kept.session.post(method, words, (error, said) => done(error ? null : said));
+  kept.session.post(method, words, (error, answer) => done(error ? null : answer));
 });
-const pathOf = (said) => (said.startsWith('file:') ? url.fileURLToPath(said) : said).split('?')[0];
-const isOwn = (said) => /^(?:file:|\/)/.test(said) && !/[\\/]node_modules[\\/]/.test(said);
+const pathOf = (name) => (name.startsWith('file:') ? url.fileURLToPath(name) : name).split('?')[0];
+const isOwn = (name) => /^(?:file:|\/)/.test(name) && !/[\\/]node_modules[\\/]/.test(name);
 
 async function start() {
   if (!isNode || kept.session) return;
@@ -42,8 +42,8 @@ async function take() {
   for (const one of taken ? taken.result : []) {
     const about = parsed.get(one.scriptId);
     if (!about || !isOwn(one.url)) continue;
-    const said = await ask('Debugger.getScriptSource', { scriptId: one.scriptId });
-    const map = said && mapIn(said.scriptSource, pathOf(one.url));
+    const script = await ask('Debugger.getScriptSource', { scriptId: one.scriptId });
+    const map = script && mapIn(script.scriptSource, pathOf(one.url));
     if (!map) continue;
     // The tool's first words stand before the code, in columns below nought.
     const before = Math.max(0, -about.startColumn);
@@ -52,7 +52,7 @@ async function take() {
       startOffset: Math.max(0, each.startOffset - before), endOffset: each.endOffset - before,
     });
     const functions = one.functions.map((each) => ({ ...each, ranges: each.ranges.map(shift) }));
-    const lengths = said.scriptSource.slice(before).split('\n').map((line) => line.length);
+    const lengths = script.scriptSource.slice(before).split('\n').map((line) => line.length);
     const name = `${one.url}?${result.length}`;
     result.push({ ...one, url: name, functions });
     maps[name] = { lineLengths: lengths, data: map, url: null };

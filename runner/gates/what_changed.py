@@ -37,24 +37,24 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=WHAT_CHANGED, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """Compare both trees, and return what they differ in besides the task's own work."""
-    return Proved(None, tuple(_make_finding(one, bench) for one in find_facts(bench)))
+    return Proved(None, tuple(_make_finding(one, context) for one in find_facts(context)))
 
 
-def find_facts(bench: GateContext) -> tuple[Fact, ...]:
+def find_facts(context: GateContext) -> tuple[Fact, ...]:
     """Return the facts about a change, for its reviewer."""
     return surface.facts_of(
-        bench.task,
-        bench.changes,
-        bench.before,
-        is_test=bench.is_test,
-        read_files=lambda: _read_files(bench),
+        context.task,
+        context.changes,
+        context.before,
+        is_test=context.is_test,
+        read_files=lambda: _read_files(context),
     )
 
 
-def _make_finding(fact: Fact, bench: GateContext) -> Finding:
-    asks = fact.asks and not bench.by_person
+def _make_finding(fact: Fact, context: GateContext) -> Finding:
+    asks = fact.asks and not context.by_person
     return Finding(
         check=WHAT_CHANGED,
         message=fact.message,
@@ -66,9 +66,9 @@ def _make_finding(fact: Fact, bench: GateContext) -> Finding:
     )
 
 
-def _read_files(bench: GateContext) -> Iterator[tuple[str, bytes]]:
+def _read_files(context: GateContext) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the proposal; no hidden ones, and none that were installed."""
-    root = bench.place.project
+    root = context.place.project
     for where, folders, files in tree_files.walk(str(root)):
         folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
         folders[:] = [one for one in folders if not (root / where / one).is_symlink()]

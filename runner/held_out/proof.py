@@ -61,14 +61,14 @@ class HeldOutProof:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutBench:
+class HeldOutContext:
     """What a held-out proof works with."""
 
     part: HeldOutPart
     contents: Mapping[str, bytes]
     """The files' bytes by path."""
-    context: GateContext
-    """Where the visible checks ran: what the change is, and what they said."""
+    gates: GateContext
+    """Where the visible checks ran: the change and their results."""
     workspaces: Path
     """The folder for throw-away copies, which every sandbox masks."""
     results: Path
@@ -85,44 +85,44 @@ class HeldOutBench:
     """Passes the files through the write pipeline once more."""
 
 
-def prove(bench: HeldOutBench) -> HeldOutProof:
+def prove(context: HeldOutContext) -> HeldOutProof:
     """Run the held-out contracts on the proposal; then ask whether they can fail."""
-    _empty(bench.results)
-    changes = bench.context.changes
+    _empty(context.results)
+    changes = context.gates.changes
     try:
-        with _open(bench, changes) as inner:
-            proof = _prove_proposal(inner, bench)
+        with _open(context, changes) as inner:
+            proof = _prove_proposal(inner, context)
         if any(one.refuses and one.check != HELD_OUT for one in proof.findings):
             return proof
-        noticed = _find_noticed(bench)
+        noticed = _find_noticed(context)
     finally:
-        bench.lay_out(changes)
+        context.lay_out(changes)
     results = tuple(replace(one, fails_on=noticed.get(one.proof.id, "")) for one in proof.results)
     return HeldOutProof(results, (*proof.findings, *_find_silent(noticed)))
 
 
-def _prove_proposal(inner: GateContext, bench: HeldOutBench) -> HeldOutProof:
+def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof:
     others = workspace.list_files(inner.place)
-    named = tuple(find_names(inner.changes, inner.before, bench.contents, others))
+    named = tuple(find_names(inner.changes, inner.before, context.contents, others))
     if named:
         return HeldOutProof(findings=named)
     try:
-        workspace.put_files(inner.place, bench.contents)
+        workspace.put_files(inner.place, context.contents)
     except RunnerError as error:
         message = f"{error.message}: a held-out file needs this place"
         return HeldOutProof(findings=(Finding("scope", message, path=error.where),))
     measures = not inner.task.test_contracts
-    runs = [_run(check, inner, measures=measures) for check in _checks(bench)]
-    results = tuple(_weigh(run, bench) for run in runs)
+    runs = [_run(check, inner, measures=measures) for check in _checks(context)]
+    results = tuple(_weigh(run, context) for run in runs)
     failed = tuple(
         _explain(run, result) for run, result in zip(runs, results, strict=True) if not run.passed
     )
-    _keep(runs, bench.results)
+    _keep(runs, context.results)
     if failed:
         return HeldOutProof(results, failed)
     more = (
-        *(_weigh_coverage(inner, bench) if measures else ()),
-        *bench.inspect(inner.place),
+        *(_weigh_coverage(inner, context) if measures else ()),
+        *context.inspect(inner.place),
         *_run_gates(inner),
     )
     return HeldOutProof(results, more)
@@ -132,19 +132,19 @@ def _prove_proposal(inner: GateContext, bench: HeldOutBench) -> HeldOutProof:
 
 
 @contextmanager
-def _open(bench: HeldOutBench, changes: tuple[Change, ...]) -> Iterator[GateContext]:
+def _open(context: HeldOutContext, changes: tuple[Change, ...]) -> Iterator[GateContext]:
     """Yield the context of commands in a throw-away copy of the base with these changes."""
-    context = bench.context
-    bench.lay_out(changes)
-    mounted = context.sandbox.contains
-    with workspace.open_workspace(bench.workspaces, context.place, mounted=mounted) as place:
-        environment = bench.environment(place)
-        environment |= shim.watch_environment(place, context.sandbox, environment)
+    gates = context.gates
+    context.lay_out(changes)
+    mounted = gates.sandbox.contains
+    with workspace.open_workspace(context.workspaces, gates.place, mounted=mounted) as place:
+        environment = context.environment(place)
+        environment |= shim.watch_environment(place, gates.sandbox, environment)
         yield replace(
-            context,
+            gates,
             place=place,
             environment=environment,
-            logs=bench.results,
+            logs=context.results,
             logs_shown="",
             tell=_say_nothing,
             changes=changes,
@@ -161,13 +161,13 @@ def _say_nothing(_line: str) -> None:
     """Show no line of output."""
 
 
-def _checks(bench: HeldOutBench) -> tuple[Check, ...]:
+def _checks(context: HeldOutContext) -> tuple[Check, ...]:
     """The held-out contracts as checks; a sandbox has a loopback of its own, or no network."""
-    context = bench.context
-    network = Network.LOOPBACK if context.sandbox.contains else Network.NO
-    task = replace(context.task, test_contracts=bench.part.contracts)
+    gates = context.gates
+    network = Network.LOOPBACK if gates.sandbox.contains else Network.NO
+    task = replace(gates.task, test_contracts=context.part.contracts)
     return tuple(
-        replace(check, network=network) for check in contract_tests.checks(task, context.settings)
+        replace(check, network=network) for check in contract_tests.checks(task, gates.settings)
     )
 
 
@@ -182,15 +182,15 @@ def _run(check: Check, inner: GateContext, *, measures: bool = False) -> CheckRu
 # --- what leaves ----------------------------------------------------------------------
 
 
-def _weigh(run: CheckRun, bench: HeldOutBench) -> ContractResult:
-    """Return what may be told of a run: exit code, counts and acceptance ids."""
-    files = tuple((one.path, one.digest) for one in bench.part.files)
+def _weigh(run: CheckRun, context: HeldOutContext) -> ContractResult:
+    """Return what may be shown of a run: exit code, counts and acceptance ids."""
+    files = tuple((one.path, one.digest) for one in context.part.files)
     proof = replace(run.proof, output=_NOTHING, log="", note="", held_out=files)
-    ids = [item.id for item in bench.context.task.acceptance_items if item.id]
+    ids = [item.id for item in context.gates.task.acceptance_items if item.id]
     bad, good = set[str](), set[str]()
     for test in run.results.tests if run.results else ():
-        told = bench.named.get(test.id.partition("[")[0], ())
-        named = {*find_items(test, bench.contents, ids), *told}
+        known = context.named.get(test.id.partition("[")[0], ())
+        named = {*find_items(test, context.contents, ids), *known}
         (good if test.outcome == "passed" else bad).update(named)
     failed = tuple(one for one in ids if one in bad) if not run.passed else ()
     return ContractResult(proof, tuple(one for one in ids if one in good - bad), failed)
@@ -235,9 +235,9 @@ def _empty(folder: Path) -> None:
             effects.unlink(old)
 
 
-def _weigh_coverage(inner: GateContext, bench: HeldOutBench) -> Iterator[Finding]:
+def _weigh_coverage(inner: GateContext, context: HeldOutContext) -> Iterator[Finding]:
     """Say that too few of the task's lines ran, and not which."""
-    task = replace(inner.task, test_contracts=bench.part.contracts)
+    task = replace(inner.task, test_contracts=context.part.contracts)
     for check in coverage_gate.checks(task, inner.settings):
         proved = coverage_gate.prove(check, replace(inner, task=task))
         short = proved.coverage and proved.coverage.percent < proved.coverage.threshold
@@ -263,22 +263,22 @@ def _run_gates(inner: GateContext) -> Iterator[Finding]:
 # --- whether they can fail --------------------------------------------------------------
 
 
-def _find_noticed(bench: HeldOutBench) -> dict[str, str]:
+def _find_noticed(context: HeldOutContext) -> dict[str, str]:
     """Return for each contract where it failed: `base`, `stub`, or nothing; else it is left out."""
-    context, checks = bench.context, _checks(bench)
-    digests = tuple(one.digest for one in bench.part.files)
-    keys = {check.id: (context.base, check.command, *digests) for check in checks}
-    unknown = [check for check in checks if keys[check.id] not in bench.passed_on_base]
-    for id_, passed in _try(unknown, bench, ()).items():
-        bench.passed_on_base[keys[id_]] = passed
-    on_base = {check.id: bench.passed_on_base[keys[check.id]] for check in checks}
+    gates, checks = context.gates, _checks(context)
+    digests = tuple(one.digest for one in context.part.files)
+    keys = {check.id: (gates.base, check.command, *digests) for check in checks}
+    unknown = [check for check in checks if keys[check.id] not in context.passed_on_base]
+    for id_, passed in _try(unknown, context, ()).items():
+        context.passed_on_base[keys[id_]] = passed
+    on_base = {check.id: context.passed_on_base[keys[check.id]] for check in checks}
     noticed = {id_: "base" for id_, passed in on_base.items() if not passed}
-    is_only_proof = not context.task.test_contracts
+    is_only_proof = not gates.task.test_contracts
     asked = [check for check in checks if is_only_proof or on_base[check.id]]
-    stubbed = stub_changes(context.changes, context.before, context.is_test) if asked else ()
+    stubbed = stub_changes(gates.changes, gates.before, gates.is_test) if asked else ()
     if not stubbed:
         return noticed
-    on_stub = _try(asked, bench, stubbed)
+    on_stub = _try(asked, context, stubbed)
     if is_only_proof and all(on_stub.values()):
         return dict.fromkeys(on_stub, "")
     noticed |= {id_: "" if passed else "stub" for id_, passed in on_stub.items() if on_base[id_]}
@@ -286,17 +286,17 @@ def _find_noticed(bench: HeldOutBench) -> dict[str, str]:
 
 
 def _try(
-    checks: Iterable[Check], bench: HeldOutBench, changes: tuple[Change, ...]
+    checks: Iterable[Check], context: HeldOutContext, changes: tuple[Change, ...]
 ) -> dict[str, bool]:
     """Return whether each contract passes on the base with these changes."""
     checks = tuple(checks)
     if not checks:
         return {}
-    with _open(bench, changes) as opened:
-        inner = replace(opened, logs=bench.results / ("stub" if changes else "base"))
+    with _open(context, changes) as opened:
+        inner = replace(opened, logs=context.results / ("stub" if changes else "base"))
         workspace.make_private_folder(inner.logs)
         try:
-            workspace.put_files(inner.place, bench.contents)
+            workspace.put_files(inner.place, context.contents)
         except RunnerError:  # the base has a file in the place of a folder: nothing runs there
             return {check.id: False for check in checks}
         return {check.id: _run(check, inner).passed for check in checks}

@@ -170,6 +170,19 @@ class HeldOutStore:
             return {}
         return found if isinstance(found, dict) else {}
 
+    def was_enclosed(self, task_id: str, digests: list[str]) -> bool:
+        """Return whether all attempts since these files are held out could not read them."""
+        return self._attempts(task_id) == {"digests": digests, "enclosed": True}
+
+    def _attempts(self, task_id: str) -> object:
+        if self.folder is None or not self.folder.is_dir():
+            return None
+        content = read_beneath(self.folder, f"{_RECORDS}/{task_id}.attempts.json")
+        try:
+            return json.loads(content) if content else None
+        except ValueError:
+            return None
+
     # --- writing ----------------------------------------------------------------------
 
     def put(self, task_id: str, path: str, content: bytes, record: FileRecord) -> None:
@@ -186,6 +199,18 @@ class HeldOutStore:
                 hint="check the disk that holds this folder; nothing else was changed",
             )
         self._write_records(task_id, self._records(task_id) | {path: record._asdict()})
+
+    def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
+        """Note whether an attempt could not read the files.
+
+        One that could counts as long as the files stay the same.
+        """
+        could = {"digests": digests, "enclosed": False}
+        if self.folder is None or self._attempts(task_id) == could:
+            return
+        effects.make_folder(self.folder / _RECORDS, mode=_PRIVATE)
+        content = json.dumps(could | {"enclosed": enclosed}).encode() + b"\n"
+        write_beneath(self.folder, f"{_RECORDS}/{task_id}.attempts.json", content, _MODE)
 
     def drop(self, task_id: str, path: str) -> bool:
         """Remove a file from the store; return whether there was one."""

@@ -1,1 +1,1 @@
-"""What was built, told line by line, taken back, restored and built again."""
+"""What was built: explain its lines, take it back, restore it and build it again."""

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.history.commit_log import read_told
+from runner.history.commit_log import read_commits
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, text
 from runner.text.display import display
@@ -16,7 +16,7 @@ from runner.text.wording import short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from runner.history.commit_log import Told
+    from runner.history.commit_log import LogEntry
     from runner.repo.read import Repository
 
 _NOBODY = "0"
@@ -80,7 +80,7 @@ def lines_of(repository: Repository, path: str, line: int = 0) -> tuple[Line, ..
     RunnerError for a file that git does not know and for a line that it does not have.
     """
     found = _blame(repository, "", path, (line, line) if line else ())
-    sources = read_told(repository, (one.commit for one in found if one.commit))
+    sources = read_commits(repository, (one.commit for one in found if one.commit))
     return tuple(_follow_restored(repository, found, sources))
 
 
@@ -90,8 +90,8 @@ def stretches(
     changes_of: Callable[[str, str], tuple[str, ...]],
 ) -> tuple[Stretch, ...]:
     """Lines put together by their source; `changes_of(commit, task)` gives a task's notes."""
-    told = read_told(repository, (line.commit for line in lines if line.commit))
-    sources = {commit: _source(one, changes_of) for commit, one in told.items()}
+    commits = read_commits(repository, (line.commit for line in lines if line.commit))
+    sources = {commit: _source(one, changes_of) for commit, one in commits.items()}
     nobody = Source("uncommitted")
     alike = groupby(lines, lambda line: (sources.get(line.commit, nobody), line.restored))
     return tuple(_stretch(source, list(some)) for (source, _), some in alike)
@@ -102,35 +102,35 @@ def _stretch(source: Source, lines: Sequence[Line]) -> Stretch:
     return Stretch(first.number, lines[-1].number, source, first.author, first.restored, texts)
 
 
-def _source(told: Told, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:
-    if told.task:
+def _source(entry: LogEntry, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:
+    if entry.task:
         return Source(
             kind="task",
-            commit=told.commit,
-            subject=told.subject,
-            task=told.task,
-            attempt=told.attempt,
-            spec=tuple(part for part in told.spec if part),
-            changes=changes_of(told.commit, told.task),
-            review=told.trailers.get("Review", ("",))[-1],
-            proofs=told.trailers.get("Proof", ()),
-            coverage=told.trailers.get("Coverage", ("",))[-1],
+            commit=entry.commit,
+            subject=entry.subject,
+            task=entry.task,
+            attempt=entry.attempt,
+            spec=tuple(part for part in entry.spec if part),
+            changes=changes_of(entry.commit, entry.task),
+            review=entry.trailers.get("Review", ("",))[-1],
+            proofs=entry.trailers.get("Proof", ()),
+            coverage=entry.trailers.get("Coverage", ("",))[-1],
         )
-    kind = "undo" if told.undoes or told.restores else "record" if told.is_record else "person"
-    return Source(kind, told.commit, told.subject, task=", ".join(told.undoes))
+    kind = "undo" if entry.undoes or entry.restores else "record" if entry.is_record else "person"
+    return Source(kind, entry.commit, entry.subject, task=", ".join(entry.undoes))
 
 
 def _follow_restored(
-    repository: Repository, lines: Sequence[Line], told: Mapping[str, Told]
+    repository: Repository, lines: Sequence[Line], commits: Mapping[str, LogEntry]
 ) -> Iterable[Line]:
     """Lines of a restored file as they were written: the checkpoint has the very same bytes."""
     restored = {
         (line.commit, line.path)
         for line in lines
-        if line.commit in told and told[line.commit].checkpoint
+        if line.commit in commits and commits[line.commit].checkpoint
     }
     written = {
-        (commit, path): _original_lines(repository, told[commit].checkpoint, path)
+        (commit, path): _original_lines(repository, commits[commit].checkpoint, path)
         for commit, path in restored
     }
     for line in lines:
@@ -149,7 +149,7 @@ def _original_lines(repository: Repository, checkpoint: str, path: str) -> tuple
     if repository.blob(checkpoint, path) is None:  # its history was rewritten, or never had it
         return ()
     found = _blame(repository, checkpoint, path, ())
-    sources = read_told(repository, (one.commit for one in found if one.commit))
+    sources = read_commits(repository, (one.commit for one in found if one.commit))
     return tuple(_follow_restored(repository, found, sources))
 
 
@@ -164,22 +164,22 @@ def _blame(
     # Every line has its whole head in this format, so none is to be remembered (git-blame(1)).
     answer = git.ask("blame", "--line-porcelain", "--no-textconv", *at, *which, "--", whole)
     if answer.exit:
-        raise _blame_error(path, span, answer.said)
+        raise _blame_error(path, span, answer.stderr)
     return tuple(_parse_porcelain(text(answer.out), repository))
 
 
-def _blame_error(path: str, span: tuple[int, ...], said: str) -> RunnerError:
-    if "has only" in said:
-        return RunnerError(f"{path} has no line {span[0]}", detail=said.strip())
-    if "no such path" in said or "no such ref" in said:
+def _blame_error(path: str, span: tuple[int, ...], output: str) -> RunnerError:
+    if "has only" in output:
+        return RunnerError(f"{path} has no line {span[0]}", detail=output.strip())
+    if "no such path" in output or "no such ref" in output:
         hint = "git knows it only once it is committed"
         return RunnerError("git does not know this file", where=path, hint=hint)
-    return GitError("blame", said, 128)
+    return GitError("blame", output, 128)
 
 
 def _parse_porcelain(out: str, repository: Repository) -> Iterable[Line]:
     head: list[str] = []
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for row in out.split("\n"):
         if row.startswith("\t"):
             commit = "" if not head[0].strip(_NOBODY) else head[0]
@@ -188,15 +188,15 @@ def _parse_porcelain(out: str, repository: Repository) -> Iterable[Line]:
                 text=row[1:].removesuffix("\r"),
                 commit=commit,
                 original=int(head[1]),
-                path=repository.prefix.inside(said.get("filename", "")),
-                author=said.get("author", "") if commit else "",
+                path=repository.prefix.inside(fields.get("filename", "")),
+                author=fields.get("author", "") if commit else "",
             )
-            head, said = [], {}
+            head, fields = [], {}
         elif not head:
             head = row.split(" ")
         else:
             name, _, value = row.partition(" ")
-            said[name] = value
+            fields[name] = value
 
 
 def blame_lines(found: tuple[Stretch, ...]) -> Iterator[str]:

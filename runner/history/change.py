@@ -116,18 +116,18 @@ def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> Reach:
 class ChangeContext:
     """Where a change is written down: journal, CHANGES.md, the plan."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     document: ChangesDocument
     quotes: Quotes
     plan: Path
 
 
-def record_change(desk: ChangeContext, change: Change) -> int:
+def record_change(context: ChangeContext, change: Change) -> int:
     """Write a change down and make its tasks STALE; gives its number.
 
     The journal first: whatever a crash cuts off behind it, `complete` writes at the next start.
     """
-    number = desk.document.next_number(desk.ledger.state.changes)
+    number = context.document.next_number(context.journal.state.changes)
     event = ChangeRecorded(
         number=number,
         text=change.text,
@@ -136,23 +136,23 @@ def record_change(desk: ChangeContext, change: Change) -> int:
         reasons=tuple(one.reason for one in change.stale),
         via=tuple(one.via for one in change.stale),
     )
-    record = desk.ledger.note(event, task=change.tasks[0], durable=True)
-    complete(desk, record)
+    record = context.journal.note(event, task=change.tasks[0], durable=True)
+    complete(context, record)
     return number
 
 
-def complete(desk: ChangeContext, record: Record) -> None:
+def complete(context: ChangeContext, record: Record) -> None:
     """CHANGES.md, the quotes, and the tasks' statuses after an event; may be repeated."""
     event = record.event
     assert isinstance(event, ChangeRecorded)
-    desk.document.write(record)
-    desk.quotes.put(desk.plan, record)
+    context.document.write(record)
+    context.quotes.put(context.plan, record)
     for id_, note, via in _notes(event):
-        known = desk.ledger.state.task(id_)
+        known = context.journal.state.task(id_)
         if known.status is Status.DONE:
             stale = TaskStaled(note=note, fields=() if via else ("change",), via=via)
-            desk.ledger.note(stale, task=id_, attempt=known.last_attempt, cause=record.id)
-    desk.ledger.sync()
+            context.journal.note(stale, task=id_, attempt=known.last_attempt, cause=record.id)
+    context.journal.sync()
 
 
 def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
@@ -214,9 +214,9 @@ class ChangesDocument:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
         text = committed.decode("utf-8", "surrogateescape")
         known = {read_number(number) for number in _ENTRY.findall(text)}
-        for number, said in _entries(working().decode("utf-8", "surrogateescape")):
+        for number, entry in _entries(working().decode("utf-8", "surrogateescape")):
             if number in self._numbers and number not in known:
-                text = (text or HEAD).rstrip("\n") + "\n\n" + said.rstrip("\n") + "\n"
+                text = (text or HEAD).rstrip("\n") + "\n\n" + entry.rstrip("\n") + "\n"
         return text.encode("utf-8", "surrogateescape")
 
     def _read(self) -> bytes:
@@ -277,14 +277,14 @@ class Quotes:
                 return
         raise _make_conflict_error(file.name)
 
-    def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], said: str = "") -> bytes:
+    def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], quoted: str = "") -> bytes:
         """The plan with these quotes where they are missing; tasks it does not have are left."""
         for id_, number, text in quotes:
             plan = read_plan(data, "TASK-GRAPH.md", prefixes=self.prefixes)
             task = next((task for task in plan.tasks if task.id == id_), None)
             if task is None or any(_is(note, number) for note in task.changes):
                 continue
-            line = _find_command_line(plan, id_, said) if said else None
+            line = _find_command_line(plan, id_, quoted) if quoted else None
             data = add_quote(data, id_, text, prefixes=self.prefixes, replacing=line)
         return data
 
@@ -346,10 +346,10 @@ def _is(note: str, number: int) -> bool:
     return match is not None and read_number(match[1]) == number
 
 
-def _find_command_line(plan: Plan, id_: str, said: str) -> Written | None:
+def _find_command_line(plan: Plan, id_: str, quoted: str) -> Written | None:
     """The command line in a task's section that says this."""
     for line in plan.written_commands:
-        if line.task == id_ and said == quote_of(line):
+        if line.task == id_ and quoted == quote_of(line):
             return line
     return None
 

@@ -16,7 +16,15 @@ from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.repo.projects import is_own
-from runner.repo.trailers import CHECKPOINT, RESTORES, UNDOES, parse_checked, parse_message
+from runner.repo.trailers import (
+    CHECKPOINT,
+    RESTORES,
+    UNDOES,
+    parse_checked,
+    parse_message,
+    parse_row,
+)
+from runner.run.assignment import RecordedWork
 from runner.run.landing.lander import changes_between
 from runner.run.landing.record_commit import SUBJECT as RECORD
 from runner.run.reviewers import diff_of
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LogEntry:
     """One commit: its message taken apart, and the paths it changed against its parents."""
 
     commit: str
@@ -63,8 +71,8 @@ class Told:
     @property
     def spec(self) -> tuple[str, str]:
         """Both digests of the task as it was built; empty where nothing says so."""
-        said = self.trailers.get("Spec", ("",))[-1].split()
-        return (said[0], said[1]) if len(said) > 1 else ("", "")
+        words = self.trailers.get("Spec", ("",))[-1].split()
+        return (words[0], words[1]) if len(words) > 1 else ("", "")
 
     @property
     def undoes(self) -> tuple[str, ...]:
@@ -103,7 +111,7 @@ _OURS = ("--fixed-strings", *(f"--grep={name}: " for name in ("Task", "Checked",
 
 def story(
     repository: Repository, tip: str, *, since: str = "", ours: bool = False
-) -> Iterator[Told]:
+) -> Iterator[LogEntry]:
     """Every commit that `tip` reaches and `since` does not, newest first.
 
     With `ours` only those that tell of tasks; what tells of another plan's tells
@@ -118,7 +126,7 @@ def story(
         yield one if is_ours else replace(one, trailers={}, of_another=True)
 
 
-def read_told(repository: Repository, commits: Iterable[str]) -> dict[str, Told]:
+def read_commits(repository: Repository, commits: Iterable[str]) -> dict[str, LogEntry]:
     """What these commits say, by their names; their paths are left out."""
     wanted = list(dict.fromkeys(commits))
     if not wanted:
@@ -127,7 +135,7 @@ def read_told(repository: Repository, commits: Iterable[str]) -> dict[str, Told]
     return {one.commit: one for one in found}
 
 
-def _read(repository: Repository, *words: str) -> Iterator[Told]:
+def _read(repository: Repository, *words: str) -> Iterator[LogEntry]:
     mark = effects.new_id()  # nothing that a message could hold
     out = repository.git.run(
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
@@ -135,19 +143,19 @@ def _read(repository: Repository, *words: str) -> Iterator[Told]:
     )
     for entry in text(out).split(mark)[1:]:
         commit, tree, parents, message, *rest = entry.split("\0")
-        said = parse_message(message)
+        parsed = parse_message(message)
         paths = (name.removeprefix("\n") for name in rest)
-        yield Told(
+        yield LogEntry(
             commit=commit,
             tree=tree,
             parents=tuple(parents.split()),
-            subject=said.subject,
-            trailers=said.trailers,
+            subject=parsed.subject,
+            trailers=parsed.trailers,
             paths=tuple(repository.prefix.inside(path) for path in paths if path),
         )
 
 
-def find_standing(commits: Iterable[Told]) -> tuple[Told, ...]:
+def find_standing(commits: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
     """Of commits, newest first, the landings that nothing after them took back."""
     gone: set[str] = set()
     found = []
@@ -174,7 +182,7 @@ class Records:
     """The runner's own documents, which no task writes."""
     _none: tuple[Change, ...] = field(default=(), repr=False)
 
-    def changes(self, task: Task, base: str) -> tuple[Change, ...]:
+    def find(self, task: Task, base: str) -> RecordedWork:
         """What the task changed when it landed as it is written now, if that still fits on `base`.
 
         It does where both digests are the same, every file it changes is as it was before, and so
@@ -185,8 +193,9 @@ class Records:
             if one.spec == spec and one.parent:
                 found = self._find_fitting(task, one, base)
                 if found:
-                    return found
-        return self._none
+                    rows = filter(None, map(parse_row, one.trailers.get("Acceptance", ())))
+                    return RecordedWork(found, tuple(row for row, _ in rows))
+        return RecordedWork()
 
     def diff(self, commit: str) -> str:
         """What a commit changed, as a unified diff; empty for one that is gone."""
@@ -202,8 +211,8 @@ class Records:
         return "".join(part for change in shown for part in diff_of(change, before))
 
     @cached_property
-    def _landed(self) -> dict[str, list[Told]]:
-        found: dict[str, list[Told]] = {}
+    def _landed(self) -> dict[str, list[LogEntry]]:
+        found: dict[str, list[LogEntry]] = {}
         seen: set[str] = set()
         for tip in self._tips():
             for one in story(self.repository, tip, ours=True):
@@ -224,7 +233,7 @@ class Records:
         )
         return list(dict.fromkeys((*([head] if head else []), *kept.split())))
 
-    def _find_fitting(self, task: Task, one: Told, base: str) -> tuple[Change, ...]:
+    def _find_fitting(self, task: Task, one: LogEntry, base: str) -> tuple[Change, ...]:
         recorded = tuple(
             change
             for change in changes_between(self.repository, one.parent, one.commit)

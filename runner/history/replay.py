@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.history.commit_log import Told, find_standing, story
+from runner.history.commit_log import LogEntry, find_standing, story
 from runner.history.revert import Back, find_held_behind, find_held_on, format_list
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, Usage
@@ -29,7 +29,7 @@ class Replay:
     checkpoint: str
     """The commit whose bytes come back."""
     back: Back
-    by_hand: tuple[Told, ...]
+    by_hand: tuple[LogEntry, ...]
     """People's commits since then, which stay."""
     seconds: float = 0.0
     """What its tasks took, to estimate what building them again takes; 0 where unknown."""
@@ -107,7 +107,7 @@ def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) ->
 
 
 def _find_pending(
-    repository: Repository, state: RunState, later: Sequence[Told], checkpoint: str
+    repository: Repository, state: RunState, later: Sequence[LogEntry], checkpoint: str
 ) -> Iterator[str]:
     """Tasks whose work came behind the checkpoint, the oldest first.
 
@@ -129,7 +129,7 @@ def _find_pending(
             yield id_
 
 
-def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[Told]) -> None:
+def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[LogEntry]) -> None:
     """Raise RunnerError where a person and a task both changed a file since the checkpoint."""
     touched = {change.path for change in changes}
     shared = [

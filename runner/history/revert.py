@@ -31,7 +31,7 @@ from runner.writes.safe_io import sweep_beneath
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from runner.history.commit_log import Told
+    from runner.history.commit_log import LogEntry
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.model import Change, Task
@@ -109,7 +109,7 @@ def take_back(lander: Lander, back: Back) -> str:
     commit = commit_tree(repository, back.head, back.changes, back.message, names_files=True)
     paths = [change.path for change in back.changes]
     with prepare_index(repository, head, paths, back.head, commit.sha) as index:
-        record = lander.ledger.note(_make_moving(back, commit.sha), durable=True)
+        record = lander.journal.note(_make_moving(back, commit.sha), durable=True)
         if not move_branch(repository, head, commit.sha, f"runner: {back.kind}", index):
             raise _make_moved_error(head.shown)
         finish(lander, record, index)
@@ -152,7 +152,7 @@ def finish(lander: Lander, moving: Record, index: HeldIndex | None = None) -> bo
         paths = [change.path for change in changes]
         bring_index(repository, paths, event.parent, event.commit)
     _say(lander, moving, event)
-    lander.ledger.note(
+    lander.journal.note(
         HistoryMoved(kind=event.kind, commit=event.commit, tasks=event.tasks),
         cause=moving.id,
         durable=True,
@@ -161,31 +161,31 @@ def finish(lander: Lander, moving: Record, index: HeldIndex | None = None) -> bo
 
 
 def _say(lander: Lander, moving: Record, event: HistoryMoving) -> None:
-    """What became of the tasks, each told once however often this is repeated.
+    """Record what became of the tasks, each once however often this is repeated.
 
     A held change goes after what it breaks: of that only what stays is DONE again.
     """
-    ledger = lander.ledger
-    held = [id_ for id_ in event.tasks if is_held(ledger.state.task(id_))]
-    _reopen(ledger, moving, event, (id_ for id_ in event.tasks if id_ not in held))
+    journal = lander.journal
+    held = [id_ for id_ in event.tasks if is_held(journal.state.task(id_))]
+    _reopen(journal, moving, event, (id_ for id_ in event.tasks if id_ not in held))
     release(lander, held)
-    _reopen(ledger, moving, event, held)
+    _reopen(journal, moving, event, held)
     roads = event.via or ("",) * len(event.stale)
     for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
-        known = ledger.state.task(id_)
+        known = journal.state.task(id_)
         if known.status is Status.DONE:
             stale = TaskStaled(note=reason, via=via)
-            ledger.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
+            journal.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
 
 
 def _reopen(
-    ledger: JournalWriter, moving: Record, event: HistoryMoving, tasks: Iterable[str]
+    journal: JournalWriter, moving: Record, event: HistoryMoving, tasks: Iterable[str]
 ) -> None:
     for id_ in tasks:
-        known = ledger.state.task(id_)
+        known = journal.state.task(id_)
         if known.status is not Status.PENDING or known.spec is not None:
             again = TaskReopened(note=_note(event, id_), by=event.kind)
-            ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
+            journal.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
 
 
 def _note(event: HistoryMoving, id_: str) -> str:
@@ -237,8 +237,8 @@ def release(lander: Lander, tasks: Iterable[str]) -> None:
         lander.staging.remove(lander.staging.list(task))
 
     for id_ in tasks:
-        if is_held(lander.ledger.state.task(id_)):
-            give_back(id_, lander.ledger, forget)
+        if is_held(lander.journal.state.task(id_)):
+            give_back(id_, lander.journal, forget)
 
 
 def plan_undo(
@@ -276,7 +276,7 @@ def plan_undo(
     )
 
 
-def _find_standing(repository: Repository, head: str) -> tuple[Told, ...]:
+def _find_standing(repository: Repository, head: str) -> tuple[LogEntry, ...]:
     return find_standing(story(repository, head, ours=True)) if head else ()
 
 
@@ -295,7 +295,7 @@ def _find_left_behind(
 
 
 def _reverse_commits(
-    repository: Repository, head: str, landed: Sequence[Told], id_: str
+    repository: Repository, head: str, landed: Sequence[LogEntry], id_: str
 ) -> tuple[Change, ...]:
     """The reverse of every commit, the newest first, as changes of `head`."""
     # in git's own folder, where the files of a merge by lines are in nobody's way
@@ -313,7 +313,7 @@ def _reverse_commits(
 
 
 def _refuse_built_on(
-    repository: Repository, head: str, landed: Sequence[Told], id_: str, paths: Sequence[str]
+    repository: Repository, head: str, landed: Sequence[LogEntry], id_: str, paths: Sequence[str]
 ) -> RunnerError:
     """The refusal, with the commits that came later to the same places and still stand."""
     came = [
@@ -335,7 +335,7 @@ def _refuse_built_on(
     )
 
 
-def _later(commits: Sequence[Told], id_: str) -> Iterator[Told]:
+def _later(commits: Sequence[LogEntry], id_: str) -> Iterator[LogEntry]:
     """People's commits, and other tasks' landings that nothing took back since."""
     stands = {one.commit for one in find_standing(commits)}
     for one in commits:

@@ -1,4 +1,4 @@
-"""A change as it is judged: paths with their bytes before and after, moves told apart.
+"""A change as it is judged: paths with their bytes before and after, moves recognised.
 
 Files that configure how everything beside and below them is built and tested.
 

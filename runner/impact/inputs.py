@@ -56,7 +56,7 @@ class Knowledge:
     references: References
     digest: Callable[[str], Digest | None]
     content: Callable[[str], bytes | None] = lambda _: None
-    """What a file of that tree holds; where it is never said, answers are wider."""
+    """What a file of that tree holds; where that is unknown, answers are wider."""
     breaking: Mapping[str, bool | None] = field(default_factory=dict)
     """For contract files: whether the change breaks who uses them; None or no entry: may be so."""
     past: Past = field(default_factory=Past)

@@ -123,11 +123,11 @@ def _find_kept(key: Key, function: Function, made: frozenset[str]) -> set[str]:
 def _find_filled(function: Function, *, lasts: bool) -> Iterator[str]:
     """Return names outside of a function in which it leaves something."""
     nodes = tuple(ast.walk(function))
-    told = {name for one in nodes if isinstance(one, ast.Global) for name in one.names}
+    declared = {name for one in nodes if isinstance(one, ast.Global) for name in one.names}
     own = {one.arg for one in nodes if isinstance(one, ast.arg)} - {"cls"}
     own |= {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    own -= told | ({"self"} if lasts and function.name != "__init__" else set())
-    yield from told
+    own -= declared | ({"self"} if lasts and function.name != "__init__" else set())
+    yield from declared
     for node in nodes:
         match node:
             case ast.Subscript(value, _, ast.Store()):

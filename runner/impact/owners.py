@@ -76,8 +76,8 @@ class Owners:
         for file, tasks in read.rows:
             if not is_glob(file):
                 exact[file] = exact.get(file, ()) + tasks
-        said = [f"{one.path}:{one.line}: {one.message}" for one in read.problems[:_MOST]]
-        notes = ((_DIGEST, stamp), (_PROBLEMS, json.dumps(said)))
+        problems = [f"{one.path}:{one.line}: {one.message}" for one in read.problems[:_MOST]]
+        notes = ((_DIGEST, stamp), (_PROBLEMS, json.dumps(problems)))
         with self._store.change() as database:
             database.execute("delete from owners")
             database.execute("delete from globs")
@@ -129,7 +129,7 @@ def _rows(
         for id_ in ids:
             if id_ not in known:
                 hint = "take it out of the row, or write the task into the plan"
-                yield Fault("unknown-owner", file, f"{id_} owns it, which no task is", hint)
+                yield Fault("unknown-owner", file, f"owned by unknown task {id_}", hint)
         if not ids:
             yield Fault("no-owner", file, "its row names no task", "name the tasks that own it")
         if file in _EVERYTHING and ids:
@@ -171,7 +171,7 @@ def _find_unowned(
     outputs = Named((task.id, path) for task in written for path in task.outputs)
     for file in files:
         if not is_own_document(file) and not owners.owners(file) and not outputs.of(file):
-            hint = "runner ownership propose"
+            hint = "runner plan ownership propose"
             yield Fault("unowned", file, "no task owns it", hint)
 
 
@@ -205,11 +205,11 @@ def find_touching_commits(
     """The commits that a commit descends from, oldest first; merges bring nothing of their own."""
     words = ("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--reverse")
     messages = text(repository.git.run(*words, "--format=%H%n%B", "--end-of-options", tip, "--"))
-    said = dict(entry.split("\n", 1) for entry in messages.split("\0") if "\n" in entry)
+    message_of = dict(entry.split("\n", 1) for entry in messages.split("\0") if "\n" in entry)
     diff = ("--name-status", "-M", "--no-ext-diff", "--no-textconv", "--format=%H")
     listed = text(repository.git.run(*words, *diff, "--end-of-options", tip, "--"))
     for commit, entries in _commits(iter(listed.split("\0"))):
-        tasks, certain = _tasks(said.get(commit, ""), known, prefixes)
+        tasks, certain = _tasks(message_of.get(commit, ""), known, prefixes)
         inside = [tuple(repository.prefix.inside(path) for path in paths) for paths in entries]
         yield Touched(
             tasks,

@@ -118,8 +118,8 @@ def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
         # what a caller sees without running a line of it: whether there is any, whether it waits
         outside = f"{name} {number} {bool(body)} {is_generator(body)}"
         if body:
-            said = _dump(ast.Module(body, []))
-            found[name, number] = Block(_first_line(body[0]), function.end_lineno or 0, said)
+            dump = _dump(ast.Module(body, []))
+            found[name, number] = Block(_first_line(body[0]), function.end_lineno or 0, dump)
         function.body = function.body[: len(function.body) - len(body)]
         function.body.append(ast.Expr(ast.Constant(outside)))
     found[_MODULE] = Block(0, 0, _dump(tree))

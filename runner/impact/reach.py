@@ -140,8 +140,8 @@ class References:
             return ()
         if not is_manifest(path):
             return language.keys_of(path)
-        said = self._store.ask("select key from names where path = ?", path)
-        return (*language.keys_of(path), *(key for (key,) in said))
+        rows = self._store.ask("select key from names where path = ?", path)
+        return (*language.keys_of(path), *(key for (key,) in rows))
 
     def find_by_keys(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         """The files that refer to these keys, each with the key."""
@@ -282,7 +282,7 @@ def find_unparsed(references: References, path: str) -> Iterator[Reached]:
 
 _NAMED = 3
 UNTOUCHED = "none of its files changed"
-"""What is said of a task that was only proven again, or built to the very same bytes."""
+"""The note of a task that was only proven again, or built to the very same bytes."""
 
 
 @dataclass(frozen=True, slots=True)

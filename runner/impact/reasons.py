@@ -27,7 +27,7 @@ class Width:
 
     dependents: Dependents = Dependents.TRANSITIVE
     conservative: bool = False
-    """Whether what cannot be decided counts as affected; else it is said as a doubt."""
+    """Whether what cannot be decided counts as affected; else it is reported as a doubt."""
 
 
 class Kind(StrEnum):
@@ -77,7 +77,7 @@ class Answer:
     affected: tuple[Affected, ...]
     """What fails soonest comes first."""
     doubts: tuple[Why, ...] = ()
-    """Said aloud where `conservative` did not count them in."""
+    """Reported where `conservative` did not count them in."""
 
 
 # --- test id --------------------------------------------------------------------------

@@ -89,9 +89,9 @@ def target_of(command: str, places: Places) -> Target:
     parts = commands_by_folder(command)
     if parts is None:
         return WHOLE  # an open quote: the shell will say so
-    told = [(folder, part) for folder, part in parts if part[0] not in _QUIET]
-    found = [_name_targets(part, folder, places) for folder, part in told]
-    runs = all(_only_runs(part, folder, places) for folder, part in told)
+    relevant = [(folder, part) for folder, part in parts if part[0] not in _QUIET]
+    found = [_name_targets(part, folder, places) for folder, part in relevant]
+    runs = all(_only_runs(part, folder, places) for folder, part in relevant)
     files = _unite(one.files for one in found)
     folders = _unite(one.folders for one in found)
     keys = _unite(one.keys for one in found)

@@ -62,16 +62,16 @@ class Observations:
     def _keep(self, task: str, rows: Iterable[Observed], named: tuple[str, ...]) -> None:
         packed: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for row in rows:
-            said = (row.test, row.digest, row.lines)
-            packed.setdefault((row.path, row.contract), []).append(said)
+            row_data = (row.test, row.digest, row.lines)
+            packed.setdefault((row.path, row.contract), []).append(row_data)
         some = f" and contract in ({','.join('?' * len(named))})" if named else ""
         with self._store.change() as database:
             database.execute(f"delete from observed where task = ?{some}", (task, *named))  # noqa: S608 - question marks only
             database.executemany(
                 "insert or replace into observed values(?, ?, ?, ?)",
                 (
-                    (path, task, contract, json.dumps(said, separators=(",", ":")))
-                    for (path, contract), said in packed.items()
+                    (path, task, contract, json.dumps(row_data, separators=(",", ":")))
+                    for (path, contract), row_data in packed.items()
                 ),
             )
 
@@ -163,7 +163,7 @@ class Observations:
         One that was never observed is not current.
         """
         held = {(row.path, row.digest) for row in self.of(task, contract)}
-        return bool(held) and all(holds(path, said) for path, said in held)
+        return bool(held) and all(holds(path, digest) for path, digest in held)
 
 
 def _unpack(contract: str, path: str, rows: str) -> Iterable[Observed]:

@@ -1,4 +1,4 @@
-"""What an implementer is: it is told a Brief, works in a scratch tree, and says how it went.
+"""What an implementer is: it gets a Brief, works in a scratch tree and returns a WorkResult.
 
 Nothing it says is believed: the tree is asked what changed, and the runner proves it.
 """
@@ -118,7 +118,7 @@ class ImplementerContext:
     """The permission rules of a person, and below those of the repository, which only tighten."""
     permission_floor: tuple[Permission, ...] = ()
     answers: tuple[PermissionAnswer, ...] = ()
-    """What a person said of this task before."""
+    """A person's earlier answers for this task."""
     reviewed: bool = False
     """Whether a person looks at the writes before they land."""
     record: Callable[[Happening], None] = _ignore
@@ -126,8 +126,8 @@ class ImplementerContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an implementer says of its work; findings that refuse end the attempt."""
+class WorkResult:
+    """The result of an implementer; findings that refuse end the attempt."""
 
     summary: str = ""
     decisions: tuple[Decision, ...] = ()
@@ -159,7 +159,7 @@ class Implementer(Protocol):
     def is_agent(self) -> bool:
         """Whether it is an agent program or a model: planned first, sandboxed, few at once."""
 
-    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
         """Change `bench.place.tree` as the brief asks."""
 
 
@@ -169,7 +169,7 @@ class Answer:
 
     text: str
     """Redacted."""
-    said: Said
+    result: WorkResult
     """Findings where the program failed, and what it used."""
 
 
@@ -184,8 +184,16 @@ class Drafter(Protocol):
     def name(self) -> str:
         """The word of the plan's Implementer field."""
 
-    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
         """The answer to the brief's text, which is the whole question."""
+
+
+@runtime_checkable
+class Instructed(Protocol):
+    """An implementer with instructions of its own, which a person may want to see."""
+
+    def instructions(self, mode: Mode) -> str:
+        """Return the instructions that come with a brief."""
 
 
 class Kind(Protocol):

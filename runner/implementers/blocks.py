@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, MachineError, RunnerError
-from runner.implementers.base import CHECK, Said
-from runner.implementers.command import decisions_in, failure, nth_bench, output_of, work
+from runner.implementers.base import CHECK, WorkResult
+from runner.implementers.command import context_of_block, decisions_in, failure, output_of, work
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
@@ -50,25 +50,25 @@ class Blocks:
             )
         return cls(repeatable=all(block.kind is not BlockKind.RUN for block in task.blocks))
 
-    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
         """Write what the blocks say; nothing is written where a path is refused."""
         files = [block for block in brief.task.blocks if block.kind is not BlockKind.RUN]
         commands = [block for block in brief.task.blocks if block.kind is BlockKind.RUN]
-        findings = [said for block in files if (said := _path_finding(block))]
+        findings = [finding for block in files if (finding := _path_finding(block))]
         if not _has_refusal(findings):
-            findings += [said for block in files if (said := _write(block, bench.place))]
+            findings += [finding for block in files if (finding := _write(block, context.place))]
         if _has_refusal(findings):
-            return Said(findings=tuple(findings))
-        decisions, failed = _run(commands, brief, bench)
+            return WorkResult(findings=tuple(findings))
+        decisions, failed = _run(commands, brief, context)
         written = None if commands else tuple(block.path for block in files)
         summary = _summary(len(files), len(commands))
-        return Said(summary, decisions, (*findings, *failed), written=written)
+        return WorkResult(summary, decisions, (*findings, *failed), written=written)
 
 
 def _summary(files: int, commands: int) -> str:
     parts = ((files, "file", "as the plan gives it"), (commands, "command", "run"))
-    told = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
-    return ", ".join(told).replace("s as the plan gives it", "s as the plan gives them")
+    counted = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
+    return ", ".join(counted).replace("s as the plan gives it", "s as the plan gives them")
 
 
 def _has_refusal(findings: list[Finding]) -> bool:
@@ -113,11 +113,11 @@ def _patch(block: Block, tree: Path) -> Finding | None:
     try:
         after = unified_diff.apply_patch(before, diff, block.path)
     except unified_diff.DoesNotApplyError as error:
-        said = error.message
+        message = error.message
         if error.patch_line and block.line:
-            said += f" (line {block.line + error.patch_line} of the plan)"
+            message += f" (line {block.line + error.patch_line} of the plan)"
         hint = "make the diff again from the file as it is, or give the file whole"
-        return Finding("patch", said, path=block.path, line=error.line, hint=hint)
+        return Finding("patch", message, path=block.path, line=error.line, hint=hint)
     if after is None:
         unlink_beneath(tree, block.path)
     else:
@@ -147,19 +147,19 @@ def _finding(block: Block, message: str, hint: str) -> Finding:
 
 
 def _run(
-    blocks: list[Block], brief: Brief, bench: ImplementerContext
+    blocks: list[Block], brief: Brief, context: ImplementerContext
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """Run the commands one after the other, to the first that fails.
 
     `sh -e`: the lines of a block are steps, and a step that fails is not passed over.
     """
-    told = {"RUNNER_TASK": brief.task.id, "RUNNER_ATTEMPT": str(brief.attempt)}
+    variables = {"RUNNER_TASK": brief.task.id, "RUNNER_ATTEMPT": str(brief.attempt)}
     outputs: list[str] = []
     for number, block in enumerate(blocks, 1):
-        its_bench = nth_bench(bench, number)
-        ran = work(("/bin/sh", "-e", "-c", block.text), its_bench, told)
+        own_context = context_of_block(context, number)
+        ran = work(("/bin/sh", "-e", "-c", block.text), own_context, variables)
         outputs.append(output_of(ran))
         place = f" in line {block.line} of the plan" if block.line else ""
-        if failed := failure(ran, bench, f"the sh run block{place}", block.text):
+        if failed := failure(ran, context, f"the sh run block{place}", block.text):
             return decisions_in(*outputs), (failed,)
     return decisions_in(*outputs), ()

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import Event
 
-_TOLD = 2.0
-"""Seconds; a longer wait is told."""
+_LONG_WAIT = 2.0
+"""Seconds; a longer wait is reported."""
 
 
 @dataclass
@@ -37,11 +37,11 @@ class Pacer:
             return 0.0
 
     def pauses(self, tell: Callable[[str], None]) -> Iterator[float]:
-        """Seconds to wait, again and again, until the next call is taken; a long wait is told."""
-        since, is_told = self.clock(), False
+        """Yield the seconds to wait until the next call is taken; report a long wait."""
+        since, is_reported = self.clock(), False
         while seconds := self.take():
-            if not is_told and self.clock() - since + seconds > _TOLD:
-                is_told = True
+            if not is_reported and self.clock() - since + seconds > _LONG_WAIT:
+                is_reported = True
                 tell(f"the next call of a model waits for its turn: model_calls = {self.rate}")
             yield seconds
 

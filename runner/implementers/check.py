@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -29,6 +29,6 @@ class Nothing:
         """A check."""
         return cls()
 
-    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:  # noqa: ARG002  the protocol's
-        """Nothing to do."""
-        return Said()
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:  # noqa: ARG002  the protocol's
+        """Return an empty result: there is nothing to do."""
+        return WorkResult()

@@ -1,6 +1,6 @@
 """The `command` implementer, and how any implementer runs one command.
 
-Any program, an agent perhaps, works in the scratch tree. It is told the brief on standard input and
+Any program, an agent perhaps, works in the scratch tree. It gets the brief on standard input and
 in the file `$RUNNER_BRIEF`, gets `$RUNNER_TASK` and `$RUNNER_ATTEMPT`, the diff of the failed
 attempt before it in `$RUNNER_DRAFT` where there is one, and may report decisions in its output or
 in the file `$RUNNER_DECISIONS`.
@@ -17,7 +17,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.base import CHECK, Answer, Said
+from runner.implementers.base import CHECK, Answer, WorkResult
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
@@ -45,48 +45,52 @@ _LONGEST_SUMMARY = 200
 _OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
 """How an implementer reports that a task cannot be done as written; the brief asks for it."""
 _MINUTE = 60
+_MISSING = "create and commit the program that it names, or correct the command"
 
 
 def work(
     line: str | tuple[str, ...],
-    bench: ImplementerContext,
+    context: ImplementerContext,
     environment: Mapping[str, str],
     *,
     stdin: bytes = b"",
     log: Path | None = None,
     reads_only: bool = False,
 ) -> Ran:
-    """Run a command in the scratch tree, within the bench's bounds."""
+    """Run a command in the scratch tree, within the attempt's bounds."""
     command = Command(
         line=line,
-        place=bench.place,
-        environment={**bench.environment, **environment},
+        place=context.place,
+        environment={**context.environment, **environment},
         stdin=stdin,
-        network=bench.network,
-        limits=bench.limits,
-        log=log or bench.log,
-        known_secrets=bench.known_secrets,
+        network=context.network,
+        limits=context.limits,
+        log=log or context.log,
+        known_secrets=context.known_secrets,
         reads_only=reads_only,
     )
-    return run(command, bench.sandbox, tell=bench.tell, cancelled=bench.cancelled)
+    return run(command, context.sandbox, tell=context.tell, cancelled=context.cancelled)
 
 
-def failure(ran: Ran, bench: ImplementerContext, what: str, line: str = "") -> Finding | None:
+def failure(ran: Ran, context: ImplementerContext, what: str, line: str = "") -> Finding | None:
     """Why a command is no success, with the end of its output; None when it is one.
 
-    `line` is what a shell was told to run, where that is so.
+    `line` is the shell line that ran, if any.
     """
     if ran.passed:
         return None
-    said, hint = _words(ran, bench, line)
-    return Finding(CHECK, f"{what} {said}", hint=hint, detail=ran.tail)
+    message, hint = _words(ran, context, line)
+    return Finding(CHECK, f"{what} {message}", hint=hint, detail=ran.tail)
 
 
-def _words(ran: Ran, bench: ImplementerContext, line: str) -> tuple[str, str]:
-    limits = bench.limits
+def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
+    limits = context.limits
     longer = f"give the task more, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
-        return f"ended with exit {ran.exit}", bench.find_met_bound(line, ran.tail, ran.exit)
+        bound = context.find_met_bound(line, ran.tail, ran.exit)
+        # A shell that cannot start a program ends so (POSIX, Exit Status for Commands).
+        missing = _MISSING if ran.exit in (126, 127) else ""
+        return f"ended with exit {ran.exit}", bound or missing
     return {
         Ended.IDLE: (
             f"said nothing for {limits.idle:g} seconds and was ended",
@@ -108,14 +112,9 @@ def _twice(seconds: float) -> str:
 
 
 def output_of(ran: Ran) -> str:
-    """What a command said, redacted: from its log, else the tail; at most the last MiB."""
+    """Return a command's output, redacted: from its log, else the tail; at most the last MiB."""
     kept = read_regular(ran.log, from_end=True) if ran.log else None
     return ran.tail if kept is None else kept.decode("utf-8", "replace")
-
-
-def summary_of(ran: Ran) -> str:
-    """Summarize what a command printed."""
-    return summarize(ran.tail)
 
 
 def summarize(text: str) -> str:
@@ -162,11 +161,13 @@ def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:
         os.close(descriptor)
 
 
-def nth_bench(bench: ImplementerContext, number: int) -> ImplementerContext:
-    """The bench of the n-th command of one task: each keeps its own log."""
-    if bench.log is None or number == 1:
-        return bench
-    return replace(bench, log=bench.log.with_name(f"{bench.log.stem}-{number}{bench.log.suffix}"))
+def context_of_block(context: ImplementerContext, number: int) -> ImplementerContext:
+    """The context of the n-th command of one task: each keeps its own log."""
+    if context.log is None or number == 1:
+        return context
+    return replace(
+        context, log=context.log.with_name(f"{context.log.stem}-{number}{context.log.suffix}")
+    )
 
 
 NAME = "command"
@@ -193,28 +194,28 @@ class CommandLine:
             hint="add - Command: `…`, or set command in the settings",
         )
 
-    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
         """Let the program change the tree."""
-        with _papers(brief, bench) as papers:
-            told = papers.environment(brief, bench)
-            ran = work(self.line, bench, told, stdin=brief.text.encode("utf-8", "replace"))
-            written = papers.decisions(bench)
-        failed = failure(ran, bench, "the command", self.line)
-        return Said(
-            summary_of(ran),
+        with _papers(brief, context) as papers:
+            variables = papers.environment(brief, context)
+            ran = work(self.line, context, variables, stdin=brief.text.encode("utf-8", "replace"))
+            written = papers.decisions(context)
+        failed = failure(ran, context, "the command", self.line)
+        return WorkResult(
+            summarize(ran.tail),
             decisions_in(written, output_of(ran)),
             (failed,) if failed else (),
         )
 
-    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
-        """What the program prints; it is told `RUNNER_MODE=draft`, and the tree is read-only."""
-        with _papers(brief, bench) as papers:
-            told = {**papers.environment(brief, bench), "RUNNER_MODE": str(bench.mode)}
+    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
+        """Return what the program prints with `RUNNER_MODE=draft` and a read-only tree."""
+        with _papers(brief, context) as papers:
+            variables = {**papers.environment(brief, context), "RUNNER_MODE": str(context.mode)}
             asked = brief.text.encode("utf-8", "replace")
-            ran = work(self.line, bench, told, stdin=asked, reads_only=True)
-        failed = failure(ran, bench, "the command", self.line)
-        said = Said(summary_of(ran), findings=(failed,) if failed else ())
-        return Answer(redact(output_of(ran), bench.known_secrets), said)
+            ran = work(self.line, context, variables, stdin=asked, reads_only=True)
+        failed = failure(ran, context, "the command", self.line)
+        result = WorkResult(summarize(ran.tail), findings=(failed,) if failed else ())
+        return Answer(redact(output_of(ran), context.known_secrets), result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,30 +242,30 @@ class _Papers:
         if brief.previous:
             effects.write_file(self._draft, brief.previous.encode("utf-8", "surrogateescape"))
 
-    def environment(self, brief: Brief, bench: ImplementerContext) -> dict[str, str]:
+    def environment(self, brief: Brief, context: ImplementerContext) -> dict[str, str]:
         """Where the program finds them."""
 
         def visible_path(path: Path) -> str:
-            return str(bench.sandbox.sees(bench.place, path))
+            return str(context.sandbox.sees(context.place, path))
 
-        told = {
+        variables = {
             "RUNNER_TASK": brief.task.id,
             "RUNNER_ATTEMPT": str(brief.attempt),
             "RUNNER_BRIEF": visible_path(self._brief),
             "RUNNER_DECISIONS": visible_path(self._decisions),
         }
-        return told | ({"RUNNER_DRAFT": visible_path(self._draft)} if brief.previous else {})
+        return variables | ({"RUNNER_DRAFT": visible_path(self._draft)} if brief.previous else {})
 
-    def decisions(self, bench: ImplementerContext) -> str:
+    def decisions(self, context: ImplementerContext) -> str:
         """What the program wrote of its decisions, redacted."""
         text = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
-        return redact(text, bench.known_secrets)
+        return redact(text, context.known_secrets)
 
 
 @contextlib.contextmanager
-def _papers(brief: Brief, bench: ImplementerContext) -> Iterator[_Papers]:
+def _papers(brief: Brief, context: ImplementerContext) -> Iterator[_Papers]:
     """A fresh folder in the box, under a name that no earlier command could lay a link at."""
-    folder = bench.place.box / f"work-{effects.new_id()}"
+    folder = context.place.box / f"work-{effects.new_id()}"
     effects.make_folder(folder)
     papers = _Papers(folder)
     try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from runner.extensions.interface import load
+from runner.extensions.registry import OURS, find_reference
 from runner.implementers import blocks, check, command
 from runner.implementers.agents import preset, program
 from runner.implementers.agents.acp import PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
-from runner.implementers.llm import model
 from runner.model import Finding, Spec, Task
 from runner.text.display import display
 from runner.text.wording import did_you_mean
@@ -18,15 +19,40 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer, Kind
 
-AGENTS = (model.NAME, *preset.PRESETS, program.OTHER)
+MODEL = "model"
+AGENTS = (MODEL, *preset.PRESETS, program.OTHER)
 """Those that work with the person's login or key."""
 DRAFT = "DRAFT"
-"""The task, as a program that drafts is told it in `RUNNER_TASK`."""
+"""The value of `RUNNER_TASK` for a program that drafts."""
+PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openai-chat": ("OPENAI_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "openai-compatible": (),
+}
+"""Every provider of models, with the variables that can hold its key, the first that is set."""
+
+
+class ExtensionKind(NamedTuple):
+    """An implementer of an extension, imported when a task is for it."""
+
+    reference: str
+
+    def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:
+        """The implementer for this task, or why it cannot be one."""
+        return cast("Kind", load(self.reference)).for_task(task, settings)
+
+
 IMPLEMENTERS: dict[str, Kind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
     check.NAME: check.Nothing,
-    model.NAME: model.ModelLoop,
+    **{
+        name: ExtensionKind(reference)
+        for one in OURS
+        for name, reference in one.implementers.items()
+    },
     **{name: program.AgentKind(name) for name in (*preset.PRESETS, program.OTHER)},
 }
 
@@ -38,7 +64,16 @@ def list_names() -> str:
 
 def knows(name: str) -> bool:
     """Whether somebody has this name."""
-    return name.casefold() in IMPLEMENTERS or is_acp(name)
+    return _find_kind(name) is not None or is_acp(name)
+
+
+def _find_kind(name: str) -> Kind | None:
+    """Find an implementer by its name, in the extensions that the person named, too."""
+    found = IMPLEMENTERS.get(name.casefold())
+    if found is not None:
+        return found
+    reference = find_reference("implementers", name.casefold())
+    return ExtensionKind(reference) if reference else None
 
 
 NOBODY = "no implementer"
@@ -56,7 +91,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             "proves its work; or name an agent: - Implementer: claude, or implementer = … in "
             "the settings",
         )
-    kind = IMPLEMENTERS.get(name.casefold())
+    kind = _find_kind(name)
     if kind is None and is_acp(name):
         kind = program.AgentKind(name.casefold())
     if kind is None:
@@ -94,7 +129,7 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
         chosen = choose(replace(question, implementer=named), settings)
     elif ":" in named and not (settings.implementer or settings.agent_command or settings.command):
         settings = replace(settings, model_execute=settings.model_execute or settings.model_draft)
-        chosen = model.ModelLoop.for_task(question, settings)
+        chosen = IMPLEMENTERS[MODEL].for_task(question, settings)
     else:
         chosen = choose(question, settings)
     if isinstance(chosen, (Finding, Drafter)):
@@ -106,7 +141,7 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
 def names_reviewer(settings: Settings) -> bool:
     """Whether `[model] review` names a program or a provider's model, for any task."""
     named = settings.model_review.casefold()
-    return is_agent_name(named) or named.partition(":")[0] in model.KEYS
+    return is_agent_name(named) or named.partition(":")[0] in PROVIDER_KEYS
 
 
 def choose_reviewer(task: Task, settings: Settings) -> tuple[Drafter, str] | None:
@@ -122,11 +157,12 @@ def choose_reviewer(task: Task, settings: Settings) -> tuple[Drafter, str] | Non
         named = ""
     elif names_reviewer(settings):
         executes = settings.model_execute if ":" in settings.model_execute else named
-        chosen = model.ModelLoop.for_task(task, replace(settings, model_execute=executes))
+        chosen = IMPLEMENTERS[MODEL].for_task(task, replace(settings, model_execute=executes))
     else:
         chosen = choose(task, settings)
-    is_session = isinstance(chosen, (program.AgentProgram, model.ModelLoop))
-    return (chosen, named) if is_session and isinstance(chosen, Drafter) else None
+    if isinstance(chosen, Finding) or not chosen.is_agent or not isinstance(chosen, Drafter):
+        return None
+    return chosen, named
 
 
 def model_of(task: Task, settings: Settings, implementer: str) -> str:

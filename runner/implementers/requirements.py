@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROOT_WORDS = frozenset({"sudo", "doas", "pkexec"})
 NEEDS_ROOT = (
-    "needs root, which no task is ever given: do it yourself and set its Status to DONE, "
+    "needs root; the runner never uses root: do it yourself and set its Status to DONE, "
     "or take root (Requires, sudo) out of it"
 )
 """The note of such a task, with the ways that work: no approval gives it root."""

@@ -33,7 +33,7 @@ _BEYOND_TEXT = (
 _NEXT_FILE = (b"--- ", b"diff ", b"index ")
 _NOWHERE = "/dev/null"
 _SHOWN = 5
-"""Places that are told where lines fit at several."""
+"""Places that a message lists where lines fit at several."""
 
 
 class DoesNotApplyError(ValueError):
@@ -180,13 +180,13 @@ def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApp
     for offset, expected in enumerate(hunk.old):
         there = lines[place + offset] if place + offset < len(lines) else None
         if there != expected:
-            told = f"line {place + offset + 1} should be {_format_line(expected)}, and "
-            told += "the file has ended" if there is None else f"is {_format_line(there)}"
+            detail = f"line {place + offset + 1} should be {_format_line(expected)}, and "
+            detail += "the file has ended" if there is None else f"is {_format_line(there)}"
             break
     else:
-        told = f"it names line {hunk.start}"
+        detail = f"it names line {hunk.start}"
     return DoesNotApplyError(
-        f"hunk {hunk.number} {why}: {told}",
+        f"hunk {hunk.number} {why}: {detail}",
         hunk=hunk.number,
         patch_line=hunk.patch_line,
         line=place + 1,

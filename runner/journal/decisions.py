@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(r"^(<.*>|\.\.\.|…|\[.*\])?$")
 
 
 def parse_decisions(text: str) -> tuple[Decision, ...]:
-    """The decisions told in a text, each once, in their order; what is no block is passed over."""
+    """Read the decisions in a text, each once, in their order; ignore what is no block."""
     found: dict[Decision, None] = {}
     block: dict[str, list[str]] | None = None
     for line in (*text.splitlines(), ""):

@@ -117,7 +117,7 @@ class AttemptFinished(NamedTuple):
     findings: tuple[Finding, ...] = ()
     proofs: tuple[Proof, ...] = ()
     decisions: int = 0
-    """How many decisions the implementer told."""
+    """How many decisions the implementer reported."""
     draft: str = ""
     """Branch that keeps the work of an attempt that did not pass."""
     held: str = ""

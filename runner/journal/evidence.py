@@ -73,7 +73,7 @@ class Evidence:
     decisions: tuple[tuple[int, str], ...] = ()
     """Number and title of each that was written down on the way."""
     source: Source = Source.JOURNAL
-    told_in: str = ""
+    recorded_in: str = ""
     """The commit whose trailers tell it; empty where the journal does."""
     lacks: tuple[str, ...] = ()
     """What its source does not carry, in words."""
@@ -151,18 +151,18 @@ def _find_included(records: Iterable[Record], run: str) -> tuple[str, ...]:
 
 def _is_of(record: Record, task: TaskState) -> bool:
     event = record.event
-    told = isinstance(event, TaskDone) and (event.spec, event.commit)
-    return told == (task.spec, task.commit)
+    recorded = isinstance(event, TaskDone) and (event.spec, event.commit)
+    return recorded == (task.spec, task.commit)
 
 
-# --- told by a commit -----------------------------------------------------------------
+# --- read from a commit -----------------------------------------------------------------
 
 
 def from_commit(commit: LandedCommit) -> Evidence | None:
     """The evidence that every clone has; None where the message does not say which task it was."""
     if not (commit.spec_what and commit.spec_proof):
         return None
-    said = {name: values[-1] for name, values in commit.trailers.items() if values}
+    fields = {name: values[-1] for name, values in commit.trailers.items() if values}
     return Evidence(
         task=commit.task,
         spec=Spec(commit.spec_what, commit.spec_proof),
@@ -170,17 +170,17 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         tree=commit.tree,
         verified=True,
         proofs=read_proofs(commit.trailers),
-        coverage=parse_coverage(said.get("Coverage", "")),
+        coverage=parse_coverage(fields.get("Coverage", "")),
         patterns=(),
         done_at=commit.time.isoformat(timespec="seconds").replace("+00:00", "Z"),
         record="",
         attempt=commit.attempt,
-        review=said.get("Review", ""),
-        tools=parse_tools(said.get("Tools", "")),
+        review=fields.get("Review", ""),
+        tools=parse_tools(fields.get("Tools", "")),
         source=Source.TRAILERS,
-        told_in=commit.commit,
+        recorded_in=commit.commit,
         lacks=tuple(_find_lacking(commit)),
-        regression=said.get("Regression", ""),
+        regression=fields.get("Regression", ""),
     )
 
 
@@ -195,38 +195,38 @@ def _find_lacking(commit: LandedCommit) -> Iterator[str]:
         yield "all of its proofs: there were more than a record commit tells"
 
 
-def proofs_told(lines: Iterable[str]) -> Iterator[Proof]:
+def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:
     """Proofs as trailers tell them: without their commands."""
     for line in lines:
-        said = parse_proof(line)
-        if said is not None and said.verdict in tuple(Verdict):
+        parsed = parse_proof(line)
+        if parsed is not None and parsed.verdict in tuple(Verdict):
             yield Proof(
-                id=said.id,
-                kind=kind_of(said.id),
+                id=parsed.id,
+                kind=kind_of(parsed.id),
                 command="",
-                verdict=Verdict(said.verdict),
-                exit=said.exit,
-                seconds=said.seconds,
-                output=said.output,
-                counts=said.counts,
-                base=said.base,
-                by=said.by,
+                verdict=Verdict(parsed.verdict),
+                exit=parsed.exit,
+                seconds=parsed.seconds,
+                output=parsed.output,
+                counts=parsed.counts,
+                base=parsed.base,
+                by=parsed.by,
             )
 
 
 def read_proofs(trailers: Mapping[str, tuple[str, ...]]) -> tuple[Proof, ...]:
     """Return the proofs and the acceptance table that the trailers of a commit hold."""
-    told = map(parse_row, trailers.get("Acceptance", ()))
-    proofs = tuple(proofs_told(trailers.get("Proof", ())))
-    rows = tuple(one for one in told if one is not None)
+    parsed = map(parse_row, trailers.get("Acceptance", ()))
+    proofs = tuple(parse_proofs(trailers.get("Proof", ())))
+    rows = tuple(one for one in parsed if one is not None)
     items = [row.item for row, by in rows if by is ProvenBy.INDEPENDENT]
     return with_rows(proofs, (row for row, _ in rows), items) if rows else proofs
 
 
 def parse_unproven(lines: Iterable[str]) -> str:
     """Why a `Grade:` trailer says that nothing proves a task; empty where it says something."""
-    said = next(iter(lines), "")
-    return said.removeprefix(_UNPROVEN) if said.startswith(_UNPROVEN) else ""
+    line = next(iter(lines), "")
+    return line.removeprefix(_UNPROVEN) if line.startswith(_UNPROVEN) else ""
 
 
 def kind_of(proof: str) -> str:

@@ -85,7 +85,7 @@ class RunLock:
         """The run that is going on, or None. Asks without taking the lock."""
         try:
             # Reading is enough: whoever only tried the lock would hold it for an instant, and a run
-            # that begins in that instant would be told that another one goes on.
+            # that begins in that instant would learn that another one goes on.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None

@@ -38,10 +38,10 @@ def fold_answered(
     if not waited:
         return task
     rest = tuple(one for one in task.findings if one.check != CHECK or one.path != event.subject)
-    told = task._replace(findings=rest if event.allowed else (_refusal(event), *rest))
+    answered = task._replace(findings=rest if event.allowed else (_refusal(event), *rest))
     if asks:
-        return told
-    return told._replace(
+        return answered
+    return answered._replace(
         status=Status.PENDING,
         note="",
         reason=None,
@@ -59,7 +59,7 @@ def waits(task: TaskState) -> bool:
 
 
 def _refusal(event: session_events.PermissionAnswered) -> Finding:
-    """What the next attempt is told of a no."""
+    """Return the next attempt's finding on a no."""
     return Finding(
         check=CHECK,
         message=f"a person does not allow {event.tool} {event.subject}: {event.reason}",

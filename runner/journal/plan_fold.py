@@ -46,23 +46,23 @@ def fold_reviewed(task: TaskState, record: Record, event: session_events.PlanRev
     others = tuple(one for one in task.findings if one.check != CHECK)
     if event.approved:
         plan = there._replace(approved=True, review=event.review)
-        told = task._replace(planned=plan, plans_refused=0, findings=others)
+        reviewed = task._replace(planned=plan, plans_refused=0, findings=others)
     else:
-        told = task._replace(
+        reviewed = task._replace(
             planned=None,
             kept=None,
             plans_refused=task.plans_refused + 1,
             findings=(iteration(event.reason), *others),
         )
     if task.status is Status.BLOCKED and task.reason is Reason.REVIEW:
-        told = told._replace(
+        reviewed = reviewed._replace(
             status=Status.PENDING, note="", reason=None, cause=record.id, origin=record.origin
         )
-    return told
+    return reviewed
 
 
 def iteration(reason: str) -> Finding:
-    """What the next session in plan mode is told of a plan that was sent back."""
+    """Return the next planning session's finding on a plan that was sent back."""
     return Finding(
         check=CHECK,
         message=f"the plan needs iteration: {reason or 'no reason given'}",
@@ -143,7 +143,7 @@ def with_try(
     findings = tuple(findings)
     number = record.attempt or task.last_attempt
     before = task.tries
-    # Two records may tell of one failure: the attempt's own end, and what was said of it
+    # Two records may tell of one failure: the attempt's own end, and the verdict on it
     # afterwards.
     if before and before[-1].attempt == number:
         findings = findings or tuple(task.findings)

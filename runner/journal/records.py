@@ -168,16 +168,16 @@ class _Decoder:
 
     def _read(self, usual: re.Match[str]) -> Record | None:
         """None where a field behind the envelope is named as one of it."""
-        id_, seq, time, run, kind, task, attempt, cause, origin, by, said, crc = usual.groups()
+        id_, seq, time, run, kind, task, attempt, cause, origin, by, body, crc = usual.groups()
         last = self._last.get(kind)
-        if last is not None and last[0] == said:
+        if last is not None and last[0] == body:
             event = last[1]
         else:
-            fields, end = _scan(f"{{{said}}}")
-            if end != len(said) + 2 or not _OF_ENVELOPE.isdisjoint(fields):
+            fields, end = _scan(f"{{{body}}}")
+            if end != len(body) + 2 or not _OF_ENVELOPE.isdisjoint(fields):
                 return None
             event = _event(kind, fields, self._wanted)
-            self._last[kind] = (said, event)
+            self._last[kind] = (body, event)
         envelope = (id_, int(seq), time, run, kind, task, int(attempt), cause, origin, by)
         return new_tuple(Record, (*envelope, event, crc, VERSION))
 
@@ -253,7 +253,7 @@ def read_journal(
 
 
 def commits_made(path: Path) -> Iterator[str]:
-    """The commits that this journal's own runs made of work, as they told before or after."""
+    """Yield the commits that this journal's own runs made of work, recorded before or after."""
     wanted = ("task.landing", "task.done", "history.moving")
     for record in read_journal(path, wanted=wanted):
         commit: object = getattr(record.event, "commit", "")
@@ -289,7 +289,7 @@ def read_lines(
                 raise damage(path, place, str(error)) from error
             except BadRecordError as error:
                 # Appends come one after the other, so a crash tears the last line and no other. A
-                # torn line with something behind it was damaged by somebody else, and what it said
+                # torn line with something behind it was damaged by somebody else, and what it held
                 # may matter. One without a line end was the last when it was read: what is behind
                 # it by now is its own rest, of a write that went on.
                 if line.endswith(b"\n") and file.read(1):

@@ -30,7 +30,7 @@ class PlanProposed(NamedTuple):
     path: str
     digest: Digest
     usage: Usage | None = None
-    """Of a session that was no attempt; what an attempt used is said where that ends."""
+    """Of a session that was no attempt; an attempt's usage is in the event of its end."""
     what: Digest = ""
 
 
@@ -64,7 +64,7 @@ class PermissionAsked(NamedTuple):
 
 
 class PermissionAnswered(NamedTuple):
-    """What a person said to exactly this call; `once` is not remembered for later attempts."""
+    """A person's answer to exactly this call; `once` is not remembered for later attempts."""
 
     tool: str
     subject: str
@@ -93,7 +93,7 @@ class ToolReturned(NamedTuple):
     seconds: float = 0.0
     """How long it took, as the runner saw it."""
     outcome: str = ""
-    """`ok`, `failed` or `refused`; empty where that is not told."""
+    """`ok`, `failed` or `refused`; empty where that is unknown."""
 
 
 # --- drafts ---------------------------------------------------------------------------
@@ -189,6 +189,8 @@ class TreeVerified(NamedTuple):
     """Commands that ran for it; the others had run on this very tree before."""
     reused: int = 0
     """Tasks whose own proof ran on an earlier tree, and that nothing landed since can change."""
+    seconds: float = 0.0
+    """How long it took; 0 in records of older runners."""
 
 
 class ShipDeclared(NamedTuple):
@@ -263,7 +265,7 @@ class AuthorFinished(NamedTuple):
 class LeaseMoved(NamedTuple):
     """The lease under which one clone at a time builds a branch went from one holder to another.
 
-    Holders are told by their own words; an empty one is nobody.
+    Holders are named by their own words; an empty one is nobody.
     """
 
     branch: str

@@ -15,17 +15,16 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from hashlib import sha256
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from zlib import crc32
 
-from runner import __version__, effects, model
+from runner import model
 from runner.journal import events, session_events, task_state
+from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import Record, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
 from runner.journal.records import Place, decode, dump, encode, read_noun, read_places, to_text
@@ -39,13 +38,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-FORMAT = 2
+FORMAT = 3
 _SHAPE = crc32(repr((RunState._fields, TaskState._fields)).encode())
 """So that a state that gained a field is never read without it."""
-WORTH_SAVING = 500
-"""Records that must be folded anew before the snapshot is written again."""
-# What a record ends in: `,"crc":"01234567"}` and its line end (`codec.encode`).
-_CRC_BYTES = 19
 
 
 def load_state(journal: Path, cache: Path) -> RunState:
@@ -77,64 +72,19 @@ def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> Non
     # right.
     if state.seq != place.seq or place.seq == 0:
         return
-    try:
-        identity = _identity(journal, place.offset)
-        if not identity["last"]:
-            return
-        body = write_state(state)
-        header = {**identity, "offset": place.offset, "seq": place.seq}
-        header["crc"] = _crc(header, body)
-        effects.make_folder(cache)
-        content = dump(header).encode() + b"\n" + body
-        # Without fsync: what a power cut leaves of it has a wrong sum, and the whole journal is
-        # folded.
-        effects.write_file(_path(journal, cache), content, mode=0o600, durable=False)
-    except OSError:
-        return
+    _cursor(journal, cache).save(write_state(state), place)
 
 
 def _read_snapshot(journal: Path, cache: Path) -> tuple[RunState, Place] | None:
+    found = _cursor(journal, cache).read()
     try:
-        content = _path(journal, cache).read_bytes()
-        head, _, body = content.partition(b"\n")
-        header = json.loads(head)
-        if header.pop("crc") != _crc(header, body):
-            return None
-        offset, seq = header.pop("offset"), header.pop("seq")
-        if header != _identity(journal, offset) or not header["last"]:
-            return None
-        return read_state(body), Place(offset, -1, seq)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return None  # made by another hand or half written: the journal says it all anyway
+        return found and (read_state(found[0]), found[1])
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return None  # made by another hand: the journal says it all anyway
 
 
-def _identity(journal: Path, offset: int) -> dict[str, Any]:  # JSON, compared as a whole
-    """What tells that a snapshot is of this journal, and that its beginning is what it was."""
-    with journal.open("rb") as file:
-        first = file.readline()
-        file.seek(max(offset - _CRC_BYTES, 0))
-        last = file.read(min(_CRC_BYTES, offset))
-        return {
-            "format": FORMAT,
-            "runner": __version__,
-            "shape": _SHAPE,
-            # Inode and first record: a journal that was replaced by another. The last bytes before
-            # the offset (the last record's sum): one that was rewritten up to there. Nothing of it
-            # is proof against forgery; the snapshot lies in the user's own cache, where a clone
-            # cannot put one.
-            "inode": os.fstat(file.fileno()).st_ino,
-            "first": crc32(first),
-            "last": last.decode("ascii", "replace") if last.endswith(b"}\n") else "",
-        }
-
-
-def _crc(header: dict[str, Any], body: bytes) -> int:
-    return crc32(body, crc32(dump(header).encode()))
-
-
-def _path(journal: Path, cache: Path) -> Path:
-    key = sha256(os.fsencode(os.path.realpath(journal))).hexdigest()[:16]
-    return cache / f"journal-{key}.snapshot"
+def _cursor(journal: Path, cache: Path) -> Cursor:
+    return Cursor(journal, cache, "snapshot", [FORMAT, _SHAPE])
 
 
 @contextmanager
@@ -231,9 +181,9 @@ def _lines_of(tasks: Sequence[TaskState]) -> list[bytes]:
     """Some tasks: their columns, then what stays text."""
     fields = dict(zip(TaskState._fields, zip(*tasks, strict=True), strict=True))
     columns = {name: _write_column(name, fields) for name in fields}
-    said = {name: column for name, column in columns.items() if column is not None}
+    present = {name: column for name, column in columns.items() if column is not None}
     texts = (_text(items) for name in _TEXTS for items in fields[name] if items)
-    return [_line([len(tasks), said]), *texts]
+    return [_line([len(tasks), present]), *texts]
 
 
 def _write_column(name: str, fields: Mapping[str, Sequence[Any]]) -> Sequence[Any] | None:

@@ -46,12 +46,12 @@ class RunState(NamedTuple):
     run_pid: int = 0
     run_started: str = ""
     run_open: bool = False
-    """Whether the last run has not said that it ended; the lock says whether it lives."""
+    """Whether the last run has recorded no end; the lock says whether it lives."""
     head: str = ""
     """The commit that run started on."""
     branch: str = ""
     unrecorded: bool = False
-    """Whether what was proven without a commit is told by none yet, after a run's end."""
+    """Whether no commit records yet what was proven without one, after a run's end."""
     ended_head: str = ""
     """The commit that the last run to end by itself ended on."""
     ended_exit: int = 0

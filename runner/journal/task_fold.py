@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 KEPT_DURATIONS = 5
 APPROVED = "approved: lands with the next `runner`"
-"""The note of an approval of held work, told until a run takes it up."""
+"""The note of an approval of held work, shown until a run takes it up."""
 REJECTED = "rejected: is tried again with the next `runner`"
 """The same where it was rejected."""
 
 
 def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
     # Tries, findings and money belong to a wording of the task: edited, it begins with a clean
-    # slate. A fold of an old journal must come to the same, so this is told by the recorded
+    # slate. A fold of an old journal must come to the same, so this is read off the recorded
     # digests alone, never by the plan as it is now.
     same = task.tried is None or task.tried == event.spec
     attempt = Open(
@@ -95,8 +95,8 @@ def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinishe
         cause=record.id,
         origin=record.origin,
     )
-    if (told := _of_a_plan(back, event, task.open_attempt)) is not None:
-        return told
+    if (folded := _of_a_plan(back, event, task.open_attempt)) is not None:
+        return folded
     if event.ending is Ending.PASSED:
         return _fold_passed(back, record, event, task.open_attempt)
     if event.ending is Ending.FAILED:
@@ -135,8 +135,8 @@ def _fold_passed(
     if not event.held:
         return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
     held = _make_held(task, record, event, attempt)
-    told = tuple(one for one in event.findings if one.check == WHAT_CHANGED)
-    findings = event.findings if _breaks(held) else told
+    changes = tuple(one for one in event.findings if one.check == WHAT_CHANGED)
+    findings = event.findings if _breaks(held) else changes
     return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
 
 
@@ -172,7 +172,7 @@ def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskS
 
 
 def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
-    # DONE again by the evidence of before: what was said of its worth goes on with it.
+    # DONE again by the evidence of before: its grade goes on with it.
     if event.source == events.REJECTION:
         adopted = _over(task, record, event, _as_before(task))
         return adopted._replace(unproven=task.unproven, waived=task.waived)
@@ -202,7 +202,7 @@ class _Rests(NamedTuple):
 
 _PROOFS = TaskState._fields.index("proofs")
 _REST = tuple(TaskState("")[_PROOFS + 1 :])
-"""What stands behind a task's proofs, where nothing is said of it."""
+"""What stands behind a task's proofs by default."""
 _NOTHING_USED = TaskState("").spent
 
 

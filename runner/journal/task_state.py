@@ -182,11 +182,11 @@ class TaskState(NamedTuple):
     asks: tuple[PermissionAsked, ...] = ()
     """What its last attempt wanted to do where a rule asks, and nobody has answered."""
     answers: tuple[PermissionAnswered, ...] = ()
-    """What a person said to such questions, for the task as it is written."""
+    """A person's answers to such questions, for the task as it is written."""
     aside: float = 0.0
     """Seconds of its planning and of the phases that are built, beside the failed attempts."""
     unproven: str = ""
-    """Why nothing proves it, as far as that was said when it became DONE."""
+    """Why nothing proves it, as far as that was recorded when it became DONE."""
     waived: Waived | None = None
     gaps: tuple[str, ...] = ()
     """What of its proof could not be measured."""
@@ -194,7 +194,7 @@ class TaskState(NamedTuple):
     """Failed held-out proofs since the last answer of a person."""
 
     def as_published(self, status: Status) -> TaskState:
-        """The same once this status was written into the plan: told of every task at once."""
+        """Return the same once this status was written into the plan: of every task at once."""
         if self.published is status:
             return self
         return new_tuple(TaskState, (*self[:_PUBLISHED], status, *self[_PUBLISHED + 1 :]))

@@ -9,7 +9,7 @@ from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -141,22 +141,13 @@ class Language:
     """Path and source to the tests; None: nobody reads them, landed ones still run."""
     inner_tests: InnerTests | None = None
     """None: tests stand in files of their own."""
-    loosen_tests: (
-        Callable[
-            [Mapping[str, str], Mapping[str, str], Mapping[str, frozenset[int]]], dict[str, str]
-        ]
-        | None
-    ) = None
-    """Sources of a folder's tests as they were, of what the change has beside them, and lines with
-    a compiler's errors, to those tests that become others: such as compile, and say what they said.
-    None: where one test of before does not compile, none of those beside it says anything."""
     loaded_first: re.Pattern[bytes] | None = None
     """What in a new test file runs before the tests of others; None: nothing of the language."""
     test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None
     """Files, the content of one, and the task's own commands to a command that runs them;
-    None, or an empty one: tests that no contract runs are not run, and that is said."""
+    None, or an empty one: tests that no contract runs are not run, and that is reported."""
     coverage: Coverage | None = None
-    """None: its lines are not weighed, and nothing is said of them."""
+    """None: its lines are not weighed, and nothing is reported of them."""
     compiler: Compiler | None = None
     """None: files are parsed one by one, as far as there is a parser for them."""
     syntax: tuple[str, ...] = ()

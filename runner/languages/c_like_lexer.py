@@ -65,13 +65,13 @@ def top_statements(content: bytes, *, by_line: bool) -> list[list[str]]:
     words: list[str] = []
     depth = 0
     for match in _TOKENS.finditer(content.decode("utf-8", "replace")):
-        kind, said = match.lastgroup, match[0]
+        kind, token = match.lastgroup, match[0]
         if kind == "comment":
             continue
         depth += (kind == "open") - (kind == "close")
         if kind != "line":
-            words.append(said)
-        ended = kind == "end" or (kind == "close" and said == "}")
+            words.append(token)
+        ended = kind == "end" or (kind == "close" and token == "}")
         if kind == "line" and by_line and words:
             ended = not _GOES_ON.search(words[-1])
         if ended and depth <= 0 and words:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from runner.journal import lock
     from runner.journal.lock import Holder
-    from runner.mcp_server.tools import Arguments, Tool
+    from runner.mcp_server.tools import Tool
 else:
     lock = lazy_module("runner.journal.lock")
 
 MOST_BYTES = 1 << 20
 """Bytes of one answer: more is no help to whoever reads it, and is refused with how to ask less."""
-_TOLD = 8_000
-"""Bytes of what a run said beside its summary."""
+_LONGEST_OUTPUT = 8_000
+"""Bytes of a run's output besides its summary."""
 _BEGINS_WITHIN = 60.0
 """Seconds that a run has to begin in, or to say why it does not."""
 _LOOK = 0.25
@@ -64,7 +64,7 @@ class Caller:
         self._lock = threading.Lock()
 
     def carry_out(self, call: Call) -> Answer:
-        """The answer. Raises ArgumentError where the arguments are not the tool's."""
+        """The answer. Raises InputError where the arguments are not the tool's."""
         arguments = call.tool.check(call.arguments)
         if call.tool.name == "wait":
             return self._wait(call, arguments)
@@ -98,14 +98,14 @@ class Caller:
                 if holder is not None and holder.pid == began.pid:
                     break
             if code is not None:
-                return self._told_end(began, code)
+                return self._describe_end(began, code)
             if self._run is not None:
                 self._run.forget()
             self._run = began
         document = {"running": True, "pid": began.pid, "next": "call wait, then status or why"}
         return Answer(document, json.dumps(document))
 
-    def _wait(self, call: Call, arguments: Arguments) -> Answer:
+    def _wait(self, call: Call, arguments: Mapping[str, object]) -> Answer:
         seconds = arguments.get("seconds", _WAITED)
         assert isinstance(seconds, int)  # checked against the schema
         until = effects.monotonic() + seconds
@@ -118,11 +118,11 @@ class Caller:
                 return Answer(None, "cancelled; the run goes on", failed=True)
         ended = self._take_ended()
         if ended is not None:
-            return self._told_end(*ended)
+            return self._describe_end(*ended)
         return self._ask(["status", "--json"], call.cancelled)
 
     def _take_ended(self) -> tuple[OwnCommand, int] | None:
-        """The run that we began, with how it ended: told once."""
+        """Return the run that we began, with its exit code; only once."""
         with self._lock:
             code = None if self._run is None else self._run.wait(0)
             if self._run is None or code is None:  # another call has begun one at this moment
@@ -144,22 +144,22 @@ class Caller:
         project = Project.open(self._folder, self._environ, plan_needed=False)
         return lock.RunLock(project.root / BUILD).holder()
 
-    def _told_end(self, ended: OwnCommand, code: int) -> Answer:
-        """How a run ended: its summary, and the last of what it said."""
+    def _describe_end(self, ended: OwnCommand, code: int) -> Answer:
+        """Return how a run ended: its summary, and the end of its output."""
         output, errors = ended.read(MOST_BYTES + 1)
         ended.forget()
-        told = display(errors[-_TOLD:].decode("utf-8", "replace"), lines=True)
-        document: dict[str, object] = {"running": False, "exit": code, "said": told}
+        text = display(errors[-_LONGEST_OUTPUT:].decode("utf-8", "replace"), lines=True)
+        document: dict[str, object] = {"running": False, "exit": code, "said": text}
         document["summary"] = _parse(output)
         return Answer(document, json.dumps(document), failed=document["summary"] is None)
 
 
 def _parse(output: bytes) -> dict[str, object] | None:
     try:
-        said = json.loads(output)
+        document = json.loads(output)
     except ValueError:
         return None
-    return said if isinstance(said, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def _answer_of(output: bytes, errors: bytes) -> Answer:
@@ -169,6 +169,6 @@ def _answer_of(output: bytes, errors: bytes) -> Answer:
         return Answer(None, f"the answer is {more}", failed=True)
     document = _parse(output)
     if document is None:
-        said = display(errors.decode("utf-8", "replace"), lines=True).strip()
-        return Answer(None, said or "it said nothing", failed=True)
+        text = display(errors.decode("utf-8", "replace"), lines=True).strip()
+        return Answer(None, text or "it said nothing", failed=True)
     return Answer(document, json.dumps(document, separators=(",", ":")))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from runner import __version__
 from runner.errors import RunnerError
 from runner.mcp_server.calls import Call
-from runner.mcp_server.tools import TOOLS, ArgumentError
+from runner.mcp_server.tools import TOOLS
+from runner.operations.json_schema import InputError
 from runner.text.display import format_error
 from runner.text.wording import did_you_mean
 
@@ -140,13 +141,13 @@ class Server:
     def _carry_out(self, call: Call) -> dict[str, object]:
         try:
             return _tool_result(self._caller.carry_out(call))
-        except ArgumentError as error:
+        except InputError as error:
             return _failed(str(error))
         except RunnerError as error:
             return _failed(format_error(error))
 
     def _end_call(self, id_: object, carried: Future[dict[str, object]], *, modern: bool) -> None:
-        """Answer; a bug of one call is told, and ends no other."""
+        """Answer; a bug of one call is reported, and ends no other."""
         self._calls.pop(_key(id_), None)
         bug = carried.exception()
         if bug is not None:
@@ -169,12 +170,12 @@ class _Progress:
     """Tells how a call goes on, to whoever asked to hear it."""
 
     def __init__(self, server: Server, token: object) -> None:
-        self._server, self._token, self._told = server, token, 0
+        self._server, self._token, self._count = server, token, 0
 
     def __call__(self, text: str) -> None:
-        self._told += 1
-        said = {"progressToken": self._token, "progress": self._told, "message": text}
-        self._server.notify("notifications/progress", said)
+        self._count += 1
+        params = {"progressToken": self._token, "progress": self._count, "message": text}
+        self._server.notify("notifications/progress", params)
 
 
 # --- messages -------------------------------------------------------------------------
@@ -215,10 +216,10 @@ def _key(id_: object) -> str:
 
 
 def _error(id_: object, error: RpcError) -> dict[str, object]:
-    said: dict[str, object] = {"code": error.code, "message": str(error)}
+    document: dict[str, object] = {"code": error.code, "message": str(error)}
     if error.data is not None:
-        said["data"] = error.data
-    return {"jsonrpc": "2.0", "id": id_, "error": said}
+        document["data"] = error.data
+    return {"jsonrpc": "2.0", "id": id_, "error": document}
 
 
 def _result(id_: object, result: dict[str, object], *, modern: bool) -> dict[str, object]:

@@ -170,20 +170,17 @@ def proof_kind(proof: Proof) -> ProvenBy | None:
     return None
 
 
-def would_show(kind: str, id_: str, command: str, *, looks_only: bool = False) -> ProvenBy | None:
-    """The most that a check could show which has not run yet: its tests may be counted.
-
-    `looks_only`: whether all programs of the command, whatever starts them, only look at files.
-    """
+def would_show(kind: str, id_: str, command: str) -> ProvenBy | None:
+    """The most that a check could show which has not run yet: its tests may be counted."""
     match kind:
         case "test":
-            static = looks_only or _runs_static(command)
+            static = _runs_static(command)
             return ProvenBy.STATIC if static else ProvenBy.TESTS
         case "contract" if not id_.startswith("contract:command"):
             return ProvenBy.CONTRACT
         case "contract" | "gate":
             name = id_.partition(":")[2]
-            static = looks_only or (kind == "gate" and _is_static_gate(name, command))
+            static = kind == "gate" and _is_static_gate(name, command)
             return ProvenBy.STATIC if static else ProvenBy.TESTS
     return None
 

@@ -1,4 +1,4 @@
-"""What of a planned task its status and its grade are told by: the plan and its outline have it."""
+"""The parts of a planned task that decide status and grade: the plan and its outline have them."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class Spec(bytes):
         return bytes(self) if len(self) == _PACKED else None
 
     def __init__(self, what: Digest, proof: Digest) -> None:
-        """All is done: what bytes are is said when they are made."""
+        """Do nothing: `__new__` has made the bytes."""
 
     def __getattr__(self, name: str) -> Digest:
         """`what` or `proof`."""
@@ -190,9 +190,9 @@ _SHA256, _PACKED = "sha256:", 64
 
 def _pack_digests(what: Digest, proof: Digest) -> bytes:
     """Both as 64 bytes; as longer ones where they are anything else than two SHA-256."""
-    said = what.removeprefix(_SHA256) + proof.removeprefix(_SHA256)
+    digits = what.removeprefix(_SHA256) + proof.removeprefix(_SHA256)
     try:
-        packed = bytes.fromhex(said)
+        packed = bytes.fromhex(digits)
     except ValueError:
         packed = b""
     half = packed[: _PACKED // 2].hex(), packed[_PACKED // 2 :].hex()
@@ -224,6 +224,7 @@ class Task:
         *("uses", "network", "timeout", "keywords", "stack", "patterns", "requires", "budget"),
         *("review", "blocks", "changes", "no_proof", "priority", "source", "model"),
         *("no_contracts", "literal", "held_out_files", "test_author"),
+        "assurance",
     )
 
     id: str
@@ -275,11 +276,13 @@ class Task:
     """Why it has no contracts, where the plan says `Contracts: none — reason`."""
     literal: tuple[str, ...] = ()
     """Those of `outputs` and `inputs` that look like globs and are paths; they are kept there as
-    `LiteralPath`, so that whoever asks for a glob is told that they are none."""
+    `LiteralPath`, so that whoever asks for a glob learns that they are none."""
     held_out_files: tuple[HeldOutFile, ...] = ()
     """Files of all held-out contracts of the task; the runner's store has their bytes."""
     test_author: str = ""
     """The implementer that writes held-out tests before the task starts."""
+    assurance: str = ""
+    """The lowest grade with which its work lands unasked; empty takes the settings'."""
 
     def __post_init__(self) -> None:
         if self.literal:

@@ -333,7 +333,7 @@ class Outcome:
     reason: Reason | None = None
     seconds: float = 0.0
     summary: str = ""
-    """What the implementer said of itself; shown, never believed."""
+    """The implementer's own summary; shown, never believed."""
     usage: Usage = Usage()
     failure: Failure | None = None
     """The kind of failure, where something else than a check ended the attempt."""
@@ -341,6 +341,8 @@ class Outcome:
     """Seconds that a provider asked to wait before the next attempt; 0 where it asked nothing."""
     plan: TaskPlan | None = None
     """What an attempt in plan mode came to."""
+    enclosed: bool = False
+    """Whether its implementer was seen to be kept from held-out files before it started."""
 
     @property
     def questions(self) -> tuple[Finding, ...]:

@@ -30,7 +30,7 @@ _QUOTE = regex(r"^ {0,3}> ?")
 _CHANGE = regex(r"CHANGE-\d+")
 
 
-class Said(NamedTuple):
+class Directive(NamedTuple):
     """A `!change` or `!replay` line; `line` counts from 0 in the source."""
 
     kind: str
@@ -50,7 +50,7 @@ class Body:
     """Fenced blocks of the prose, byte for byte."""
     blocks: list[Block] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    directives: list[Directive] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
     holders: list[Node] = field(default_factory=list)
     """The blocks that hold fields."""
@@ -148,7 +148,7 @@ def _add_lines(body: Body, lines: Iterable[tuple[int, str]]) -> None:
     kept: list[str] = []
     for number, line in lines:
         if match := _COMMAND.match(line.strip()):
-            body.said.append(Said(match["kind"], (match["text"] or "").strip(), number))
+            body.directives.append(Directive(match["kind"], (match["text"] or "").strip(), number))
         else:
             kept.append(line)
     if text := "\n".join(kept).strip("\n"):
@@ -244,8 +244,8 @@ def suggest_fence(
     """
     mark = source.lines[node.start].lstrip(" \t-*+0123456789.)")[:3]
     info = node.info.strip()
-    if said := suggest_by_info(info, mark):
-        return said
+    if suggestion := suggest_by_info(info, mark):
+        return suggestion
     comment = _COMMENT.fullmatch(node.text.partition("\n")[0])
     path = comment["p"] if comment and is_path(comment["p"]) else ""
     if "/" not in path and path not in outputs:
@@ -260,8 +260,8 @@ def suggest_by_info(info: str, mark: str = "```") -> str:
     named = _NAMED.search(info) or _LANG_PATH.fullmatch(first)
     path = named["p"] if named else next((word for word in (*rest, first) if is_path(word)), "")
     language = re.split(r"[:{]", first)[0] if first != path else ""
-    said = f"{mark}{language} file={path.removeprefix('./')}".replace(f"{mark} ", mark)
-    return said if path else ""
+    suggestion = f"{mark}{language} file={path.removeprefix('./')}".replace(f"{mark} ", mark)
+    return suggestion if path else ""
 
 
 def is_path(word: str) -> bool:

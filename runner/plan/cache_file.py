@@ -182,8 +182,8 @@ class CacheFile:
 
 def _whole(line: bytes) -> tuple[bytes, bytes] | None:
     """Key and row of a line whose sum fits."""
-    said, body = line[: _SUM - 1], line[_SUM:-1]
-    if not line.endswith(b"\n") or said != b"%08x" % zlib.crc32(body):
+    checksum, body = line[: _SUM - 1], line[_SUM:-1]
+    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
         return None
     key, _, row = body.partition(b" ")
     return key, row

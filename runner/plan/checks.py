@@ -92,7 +92,7 @@ def _duplicates(plan: Plan) -> Iterator[Problem]:
     for task in plan.tasks:
         first = plan.by_id[task.id]
         if first is not task:
-            message = f"{task.id} is already on line {first.line}"
+            message = f"duplicate task ID {task.id} (first on line {first.line})"
             hint = "give one of them an id that was never used"
             yield _problem(plan, plan.places.heading(task), message, hint)
 
@@ -105,7 +105,7 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
                 others = [id_ for id_ in plan.by_id if id_ != task.id]
                 known = f"name another task: {join_few(others)}" if others else "write none"
                 hint = did_you_mean(need, others) or f"add a section for {need}, or {known}"
-                yield _problem(plan, at, f"{task.id} depends on {need}, which no task is", hint)
+                yield _problem(plan, at, f"{task.id} depends on unknown task {need}", hint)
 
 
 def _find_listed(plan: Plan) -> Iterator[Problem]:
@@ -118,11 +118,11 @@ def _find_listed(plan: Plan) -> Iterator[Problem]:
             hint = f"write ## {id_}: {listed.title}, with its fields below it"
             yield _problem(plan, at, message, hint)
         elif task and mark is not None and (mark != " ") != (task.status is Status.DONE):
-            said = "ticked" if mark != " " else "not ticked"
+            state = "ticked" if mark != " " else "not ticked"
             yield _problem(
                 plan,
                 at,
-                f"{id_} is {said} here and {task.status} in its section, which alone counts",
+                f"{id_} is {state} here and {task.status} in its section, which alone counts",
                 f"its section is on line {task.line}",
                 Severity.WARNING,
             )
@@ -135,7 +135,7 @@ def _circles(plan: Plan) -> Iterator[Problem]:
         path = " → ".join((*circle, circle[0]))
         at = plan.places.find(plan.by_id[circle[0]], "depends_on", circle[1 % len(circle)])
         hint = "take one of these ids out of its Depends on"
-        yield _problem(plan, at, f"tasks wait for each other in a circle: {path}", hint)
+        yield _problem(plan, at, f"dependency cycle: {path}", hint)
 
 
 def _sorts(plan: Plan) -> bool:
@@ -186,13 +186,13 @@ def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
     )
     before = _Before(plan.graph)
     place = {task_id: at for at, task_id in enumerate(plan.graph.ids)}
-    said: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for path, owners in claims.find_shared():
         ordered = sorted(set(owners), key=place.__getitem__)
         for early, late in pairwise(ordered):
-            if (early, late) in said or before(early, late) or before(late, early):
+            if (early, late) in reported or before(early, late) or before(late, early):
                 continue
-            said.add((early, late))
+            reported.add((early, late))
             yield _problem(
                 plan,
                 plan.places.find(plan.by_id[late], "outputs", path),

@@ -59,10 +59,10 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
         if section.tasks:
             behind = lost_tasks.Behind.of(section.tasks[-1].id, section.level)
         elif behind is not None and not section.problems:
-            told = lost_tasks.find_left_out(data, section.start, section.first_line, path, behind)
-            if told is not None:
+            lost = lost_tasks.find_left_out(data, section.start, section.first_line, path, behind)
+            if lost is not None:
                 behind = behind.next()
-                left_out[behind.id] = told
+                left_out[behind.id] = lost
         if not section.tasks:
             lists += unwritten_tasks.find_unwritten(data, section)
         tasks += section.tasks
@@ -70,7 +70,7 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
         problems += section.problems
         written += section.written
     known = {task.id for task in tasks} if left_out or lists else set()
-    problems += [told for id_, told in left_out.items() if id_ not in known]
+    problems += [lost for id_, lost in left_out.items() if id_ not in known]
     if tasks:
         problems += unwritten_tasks.name_unwritten(lists, (*known, *left_out), path)
     else:

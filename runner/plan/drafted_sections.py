@@ -2,7 +2,7 @@
 
 What an answer may set of a task: title, prose, Depends on, Output files, Inputs, Acceptance, Test
 contracts, Type, Keywords, Priority, Source; the status is PENDING. Everything else is taken out
-and told with its line. Lines count from 1 in the answer's block.
+and reported with its line. Lines count from 1 in the answer's block.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ class DraftReading:
         """The sections as they are to stand in the plan, with LF."""
         return "\n".join(one.text for one in self.sections)
 
-    def line_of(self, id_: str, said: str = "") -> int:
+    def line_of(self, id_: str, text: str = "") -> int:
         """The line of a task's section that holds a text, else that of its heading."""
         start = self.places.get(id_, 1)
         later = [line for line in self.places.values() if line > start]
         end = min(later, default=len(self.lines) + 1)
-        wanted = said.strip("`")
+        wanted = text.strip("`")
         found = (
             at
             for at in range(start, min(end, len(self.lines) + 1))
@@ -100,8 +100,8 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
     text = answer[-LONGEST:].replace("\r\n", "\n").replace("\r", "\n")
     block = _find_block(text)
     if block is None:
-        said = "no fenced block `markdown draft` with `## TASK-…: Title` sections is in the answer"
-        return DraftReading(mistakes=(Remark(1, said, "answer with exactly one such block"),))
+        why = "no fenced block `markdown draft` with `## TASK-…: Title` sections is in the answer"
+        return DraftReading(mistakes=(Remark(1, why, "answer with exactly one such block"),))
     data = block.encode("utf-8", "replace")
     plan, places = read_plan(data, NAME), Places(data, NAME)
     mistakes = [Remark(one.line, one.message, one.hint) for one in plan.problems if one.is_error]
@@ -185,8 +185,8 @@ def _not_taken(task: Task, places: Places) -> Iterator[Remark]:
         if test.fails:
             yield Remark(test.line, f"{test.id} that is expected to fail")
     for block in task.blocks:
-        said = "a `sh run` block" if block.kind is BlockKind.RUN else f"a block for {block.path}"
-        yield Remark(block.line, said)
+        message = "a `sh run` block" if block.kind is BlockKind.RUN else f"a block for {block.path}"
+        yield Remark(block.line, message)
     odd = [one for one in task.keywords if not _WORD.match(one)]
     if odd:
         yield Remark(places.find(task, "keywords").line, f"Keywords {', '.join(odd)}")

@@ -133,7 +133,9 @@ def add_quote(
     plan = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes)
     task = next((each for each in plan.tasks if each.id == task_id), None)
     if task is None:
-        raise RunnerError(f"the plan has no task {task_id}", hint="`runner list` shows the ids")
+        raise RunnerError(
+            f"the plan has no task {task_id}", hint="`runner status --list` shows the ids"
+        )
     quote = b"> " + " ".join(text.split()).encode()
     if replacing and not _stands_among_fields(data, task, replacing.line):
         return _replace_line(data, replacing.line - 1, quote)

@@ -28,6 +28,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "test_contracts": ("Test contracts", "TC", "Tests"),
     "held_out_files": ("Held-out files",),
     "test_author": ("Test author",),
+    "assurance": ("Assurance",),
     "contracts": ("Contracts",),
     "changes_tests": ("Changes tests",),
     "gates": ("Gates",),

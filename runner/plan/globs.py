@@ -61,7 +61,7 @@ def glob_fault(glob: str) -> str:
 
 def _class_fault(part: str) -> str:
     for low, high in _ranges(part)[1]:
-        # Python's `re` raises for such a range: said here, it is a mistake of the plan and no
+        # Python's `re` raises for such a range: found here, it is a mistake of the plan and no
         # crash.
         if low > high:
             return f"its range {low}-{high} runs backwards"

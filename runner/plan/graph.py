@@ -188,7 +188,7 @@ class TaskGraph:
         circle = self.cycles()[0]
         path = " → ".join((*circle, circle[0]))
         raise RunnerError(
-            f"tasks wait for each other in a circle: {path}",
+            f"dependency cycle: {path}",
             hint="take one id out of a Depends on: `runner validate` shows the lines",
         )
 
@@ -204,13 +204,13 @@ def _beside(names: Iterable[str]) -> dict[str, dict[str, object]]:
 class _Table(Mapping[str, Any]):
     """What networkx asks of each task, in the shape of its tables, made when it is asked."""
 
-    def __init__(self, names: Collection[str], said: Callable[[str], object]) -> None:
-        self._names, self._said = names, said
+    def __init__(self, names: Collection[str], value_of: Callable[[str], object]) -> None:
+        self._names, self._value_of = names, value_of
 
     def __getitem__(self, name: str) -> object:
         if name not in self._names:
             raise KeyError(name)
-        return self._said(name)
+        return self._value_of(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -74,7 +74,9 @@ def _find(data: bytes, task_id: str, prefixes: tuple[str, ...]) -> Task:
     tasks = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes).tasks
     found = next((each for each in tasks if each.id == task_id), None)
     if found is None:
-        raise RunnerError(f"the plan has no task {task_id}", hint="`runner list` shows the ids")
+        raise RunnerError(
+            f"the plan has no task {task_id}", hint="`runner status --list` shows the ids"
+        )
     return found
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _FILE = regex(
     r"(?P<tick>`?)(?P<path>[^`\s]+|(?<=`)[^`]+)(?P=tick)\s+`?(?P<digest>sha256:[0-9a-f]{64})`?"
 )
+GRADES = ("tests", "independent")
+"""What `Assurance` may ask for."""
 _HINT = "`runner hold-out TASK FILE` writes this line; it is `path` sha256:DIGEST"
 
 
@@ -27,6 +29,14 @@ def read_acceptance(field: Field) -> tuple[str, ...]:
         if ids.count(id_) > 1:
             message = f"{id_} names two acceptance items"
             raise values.complain(field, message, "give one of them an id that no other item has")
+    return found
+
+
+def read_assurance(field: Field) -> str:
+    """Return the lowest grade of a task; raise BadValueError for a word that is none."""
+    found = values.word(field)
+    if found not in ("", *GRADES):
+        raise values.complain(field, f'"{found}" is no assurance', f"write {' or '.join(GRADES)}")
     return found
 
 

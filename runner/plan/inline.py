@@ -208,10 +208,10 @@ def _is_bracketed(span: Span) -> bool:
 
 def _inside_brackets(group: list[Span]) -> Span | None:
     """What a value holds that is nothing but a text in brackets; None for any other, and `[x]`."""
-    told = [span for span in group if span.text.strip()]
-    if len(told) != 1 or not _is_bracketed(told[0]) or not told[0].text.startswith("["):
+    visible = [span for span in group if span.text.strip()]
+    if len(visible) != 1 or not _is_bracketed(visible[0]) or not visible[0].text.startswith("["):
         return None
-    span, text = told[0], told[0].text[1:-1]
+    span, text = visible[0], visible[0].text[1:-1]
     checkbox = text.strip() in {"x", "X", ""}
     return None if checkbox else Span(text, span.start + 1, span.end - 1, code=False)
 

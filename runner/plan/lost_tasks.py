@@ -22,7 +22,7 @@ from runner.plan.values import Complaint
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from runner.plan.near_misses import Told
+    from runner.plan.near_misses import NearMiss
     from runner.plan.source import Source
 
 
@@ -37,7 +37,7 @@ class Around(NamedTuple):
     """All that a task has."""
 
 
-def find_lost(nodes: Sequence[Node], around: Around) -> Iterator[Told]:
+def find_lost(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
     """Every heading that is nearly a task's, and every other chapter with blocks to be written."""
     starts = [at for at, node in enumerate(nodes) if node.kind is Kind.HEADING]
     if before := nodes[: starts[0] if starts else None]:
@@ -46,14 +46,14 @@ def find_lost(nodes: Sequence[Node], around: Around) -> Iterator[Told]:
         node, below = nodes[at], nodes[at + 1 : stop]
         if node.start in around.tasks:
             continue
-        told = _tell_heading(node, below, around)
-        if told is not None:
-            yield told
+        near_miss = _tell_heading(node, below, around)
+        if near_miss is not None:
+            yield near_miss
         elif node.start not in around.covered:
             yield from _blocks(below, around)
 
 
-def _tell_heading(node: Node, below: Sequence[Node], around: Around) -> Told | None:
+def _tell_heading(node: Node, below: Sequence[Node], around: Around) -> NearMiss | None:
     source = around.source
     heading = heading_of(node.text, around.prefixes)
     is_outside = node.start not in around.covered
@@ -75,7 +75,7 @@ def _tell_heading(node: Node, below: Sequence[Node], around: Around) -> Told | N
     return None
 
 
-def _blocks(nodes: Sequence[Node], around: Around) -> Iterator[Told]:
+def _blocks(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
     """The first block that a chapter without a task has."""
     fence = next(_asked(nodes, around.source), None)
     if fence is not None and fence.start not in around.covered:
@@ -94,7 +94,7 @@ def _asked(nodes: Sequence[Node], source: Source) -> Iterator[Node]:
 
 
 class Behind(NamedTuple):
-    """The task, or the heading that was told, behind which a section without a task stands."""
+    """The task, or the reported heading, before a section without a task."""
 
     number: int
     level: int
@@ -107,8 +107,8 @@ class Behind(NamedTuple):
     @classmethod
     def of(cls, id_: str, level: int) -> Behind:
         """Behind a task, whose heading has a level."""
-        said = _LAST_DIGITS.search(id_)
-        return cls(int(said[0]) if said else 0, level)
+        digits = _LAST_DIGITS.search(id_)
+        return cls(int(digits[0]) if digits else 0, level)
 
     def next(self) -> Behind:
         """Behind the one that follows it."""
@@ -119,10 +119,10 @@ def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind)
     """A warning of a section that stands among tasks by its heading, and is read as none.
 
     Its heading goes on with their numbers (`3. README`), or calls itself a task or a step, and
-    nothing follows that would have it told for what it holds.
+    nothing follows that would report it for what it holds.
     """
-    said = text_of(data[start : _end_of_line(data, start)])
-    match = _SIBLING.match(said)
+    raw = text_of(data[start : _end_of_line(data, start)])
+    match = _SIBLING.match(raw)
     if match is None or len(match["level"]) != behind.level:
         return None
     text = match["text"]
@@ -130,7 +130,7 @@ def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind)
     if text[0].isdigit() and heading is not None and not heading.certain:
         if heading.id != behind.next().id:
             return None
-        message = "this heading goes on with the numbers of the tasks, and is read as none"
+        message = "numbered heading is not a task (no fields)"
         title = heading.title
     elif title := _of_a_task(text):
         message = "this heading looks like a task's, and is not read as one"
@@ -138,7 +138,7 @@ def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind)
         return None
     hint = f"write {match['level']} {behind.next().id}: {_short(title)}"
     at = match.start("text") + 1
-    return Problem(message, path, line, at, hint, Severity.WARNING, said, max(1, len(text)))
+    return Problem(message, path, line, at, hint, Severity.WARNING, raw, max(1, len(text)))
 
 
 def _end_of_line(data: bytes, start: int) -> int:
@@ -204,7 +204,7 @@ def _is_certain(key: str, value: str) -> bool:
 _LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
 
 
-# --- how it is told -------------------------------------------------------------------
+# --- how it is reported---------------------------------------------------------------
 
 
 def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
@@ -223,13 +223,13 @@ def _named_otherwise(node: Node, near: str, source: Source) -> Complaint:
 
 def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Complaint:
     """Fields of a task under a heading that begins none."""
-    message = "fields of a task follow this heading, which names none"
-    said = _SAID_ID.search(node.text)
-    rest = node.text[: said.start()] + node.text[said.end() :] if said else node.text
+    message = "task fields without a task ID in the heading"
+    id_match = _ID_IN_TEXT.search(node.text)
+    rest = node.text[: id_match.start()] + node.text[id_match.end() :] if id_match else node.text
     title = _short(_TASK_WORD.sub("", rest).strip(" -:")) or "Title"
-    id_ = f"TASK-{said[1].zfill(3)}" if said else "TASK-001"
+    id_ = f"TASK-{id_match[1].zfill(3)}" if id_match else "TASK-001"
     hint = f"write {'#' * max(2, node.level)} {id_}: {title}"
-    hint += "" if said else ", with its own number"
+    hint += "" if id_match else ", with its own number"
     if heading:
         hint = _as_named(node, heading)
     return _about(node, source, message, hint)
@@ -257,5 +257,5 @@ def _short(title: str) -> str:
     return title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
 
 
-_SAID_ID = regex(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
+_ID_IN_TEXT = regex(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
 _TASK_WORD = regex(r"^(?:task|step|todo)\s*[:\u2013—]\s*", re.IGNORECASE)

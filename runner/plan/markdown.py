@@ -373,8 +373,8 @@ def _item(start: int, text: str, below: list[tuple[int, str]], end: int) -> Item
     children = [Node(Kind.PARAGRAPH, start, start + 1, text=text)]
     if below:
         inner = [
-            Item(line, stop, (Node(Kind.PARAGRAPH, line, line + 1, text=said),))
-            for (line, said), stop in _with_ends(below, end)
+            Item(line, stop, (Node(Kind.PARAGRAPH, line, line + 1, text=content),))
+            for (line, content), stop in _with_ends(below, end)
         ]
         children.append(_list_of(start + 1, end, inner))
     return Item(start, end, tuple(children))

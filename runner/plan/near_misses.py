@@ -1,4 +1,4 @@
-"""What is nearly a field, a file or a task: told with its line and how to write it.
+"""What is nearly a field, a file or a task: reported with its line and how to write it.
 
 Nothing that a person wrote for the runner is dropped in silence. A field that says what a task
 waits for, may write or is proven by is a mistake where it is not read; any other is a warning.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.plan.inline import Word
     from runner.plan.source import Source
 
-    Told = tuple[Complaint, Severity]
+    NearMiss = tuple[Complaint, Severity]
 
 _LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
 _WITHOUT_COLON = regex(
@@ -62,7 +62,7 @@ _SENTENCE = regex(rf"{WAITS_FOR}\.?", re.IGNORECASE)
 _AS_DATA = frozenset(("yaml", "yml"))
 
 
-def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Iterator[Told]:
+def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Iterator[NearMiss]:
     """All that is nearly a field or a file in what stands below a task's heading."""
     given = {field.key for field in body.fields}
     for field in body.fields:
@@ -88,8 +88,8 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
         for fence in fences([node]):
             if block_of(fence, source) is not None or fence.start in taken:
                 continue
-            if said := suggest_fence(fence, source, text if fence is node else "", outputs):
-                yield _almost_a_file(fence, said, source), Severity.WARNING
+            if suggestion := suggest_fence(fence, source, text if fence is node else "", outputs):
+                yield _almost_a_file(fence, suggestion, source), Severity.WARNING
             elif not given:
                 yield from _as_data(fence, given)
 
@@ -103,7 +103,7 @@ def _parts(field: Field) -> Iterator[Word]:
         yield from words(value.text)
 
 
-def _as_data(fence: Node, given: Collection[str]) -> Iterator[Told]:
+def _as_data(fence: Node, given: Collection[str]) -> Iterator[NearMiss]:
     """Fields that stand in a fence of YAML, where a task has none."""
     if fence.info.casefold() not in _AS_DATA:
         return
@@ -122,10 +122,10 @@ def _as_data(fence: Node, given: Collection[str]) -> Iterator[Told]:
         )
 
 
-_IN_FENCE = "a block is an example: this only looks like the field"
+_IN_FENCE = "a code block is only an example"
 
 
-def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[Told]:
+def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[NearMiss]:
     """A status or needs that a person wrote into a task's title."""
     marks = title_marks(title)
     if marks.status and not ("status" not in given and marks.status == Status.PENDING):
@@ -133,9 +133,9 @@ def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[To
         message = "a status in a title is not read"
         yield Complaint(message, hint, *at[1:], len(at.text)), Severity.WARNING
     if marks.needs:
-        said = ", ".join(marks.needs)
-        hint = f"write - Depends on: {said} in the list right under the heading"
-        severity = severity_of("depends_on", said, given)
+        needs = ", ".join(marks.needs)
+        hint = f"write - Depends on: {needs} in the list right under the heading"
+        severity = severity_of("depends_on", needs, given)
         yield Complaint("needs in a title are not read", hint, *at[1:], len(at.text)), severity
 
 
@@ -166,20 +166,20 @@ def _is_meant(key: str, value: str) -> bool:
     return any(one.code for one in parts) or is_bare_command(value)
 
 
-def _tell(key: str, run: Run, value: str, given: Collection[str], why: str, hint: str) -> Told:
+def _tell(key: str, run: Run, value: str, given: Collection[str], why: str, hint: str) -> NearMiss:
     name = FIELDS[key][0]
-    complaint = Complaint(f"{why} {name}, and is not read as it", hint, *run[1:], len(run.text))
+    complaint = Complaint(f"`{name}` ignored: {why}", hint, *run[1:], len(run.text))
     return complaint, severity_of(key, value, given)
 
 
-def _of_block(found: Sequence[Told], node: Node, source: Source) -> Iterator[Told]:
+def _of_block(found: Sequence[NearMiss], node: Node, source: Source) -> Iterator[NearMiss]:
     if found and node.kind is Kind.CODE:
         yield _too_far_right(found, _IS_CODE, source, node.end - 1)
     else:
         yield from found
 
 
-def _indented(field: Field, given: Collection[str], source: Source) -> Iterator[Told]:
+def _indented(field: Field, given: Collection[str], source: Source) -> Iterator[NearMiss]:
     """Tell fields below another field as its items or the following lines of its value."""
     if field.key in _HOLD_NAMES:
         return
@@ -190,7 +190,7 @@ def _indented(field: Field, given: Collection[str], source: Source) -> Iterator[
         yield _too_far_right(found, f"it is part of {field.name.text}", source, runs[-1].line)
 
 
-def _too_far_right(found: Sequence[Told], why: str, source: Source, last: int) -> Told:
+def _too_far_right(found: Sequence[NearMiss], why: str, source: Source, last: int) -> NearMiss:
     """One complaint for fields that an indentation hides, up to the `last` line of the block.
 
     All its lines have to move by as much, so that the items of a field stay below it.
@@ -201,14 +201,14 @@ def _too_far_right(found: Sequence[Told], why: str, source: Source, last: int) -
     kind = "tab" if lead.startswith("\t") else "space"
     much = kind if len(lead) == 1 else plural(len(lead), kind)
     more = f" and of the next {plural(last - first.line, 'line')}" if last > first.line else ""
-    message = f"this looks like a field, but {why}"
+    message = f"{first.message.partition(': ')[0]}: {why}"
     hint = f"remove the first {much} of this line{more}"
     is_error = any(severity is Severity.ERROR for _, severity in found)
     severity = Severity.ERROR if is_error else Severity.WARNING
     return first._replace(message=message, hint=hint), severity
 
 
-def _with_blanks(field: Field) -> Iterator[Told]:
+def _with_blanks(field: Field) -> Iterator[NearMiss]:
     """Report paths that are not separated by commas."""
     if field.key not in ("outputs", "inputs"):
         return
@@ -229,7 +229,7 @@ def _with_blanks(field: Field) -> Iterator[Told]:
             yield Complaint(message, hint, *run[1:], len(run.text)), severity
 
 
-def _beside(field: Field, given: Collection[str]) -> Iterator[Told]:
+def _beside(field: Field, given: Collection[str]) -> Iterator[NearMiss]:
     """Fields that stand on another field's line: `Type: data | Depends on: none`."""
     run = field.values[0].runs[0] if field.values else None
     if run is None or not field.key or field.key in _TELL:
@@ -243,13 +243,13 @@ def _beside(field: Field, given: Collection[str]) -> Iterator[Told]:
             name = run.part(match.start("name"), match.end())
             value = _BESIDE.split(run.text[match.end() :], maxsplit=1)[0]
             hint = f"give it a line of its own: - {FIELDS[key][0]}: …"
-            why = f"on the line of {field.name.text} this looks like the field"
+            why = f"it is on the line of `{field.name.text}`"
             yield _tell(key, name, value, given, why, hint)
 
 
 def _as_heading(
     node: Node, below: Sequence[Node], source: Source, given: Collection[str]
-) -> Iterator[Told]:
+) -> Iterator[NearMiss]:
     """A chapter of a task that is called as a field is."""
     key = key_of(plain(node.text[:100]).rstrip(": "))
     if not key or key in given:
@@ -260,12 +260,12 @@ def _as_heading(
         value = _LEAD.sub("", first, count=1)
     run = Run(node.text, node.start, max(source.lines[node.start].find(node.text[:1]), 0))
     hint = f"write - {FIELDS[key][0]}: … in the list right under the task's heading"
-    yield _tell(key, run, value or "a chapter", given, "this heading looks like the field", hint)
+    yield _tell(key, run, value or "a chapter", given, "a heading is not a field", hint)
 
 
 def _lines(
     node: Node, source: Source, taken: Collection[int], given: Collection[str], *, in_head: bool
-) -> Iterator[Told]:
+) -> Iterator[NearMiss]:
     inside = {line for one in fences([node]) for line in range(one.start, one.end)}
     for number in range(node.start, node.end):
         raw = source.lines[number]
@@ -275,11 +275,11 @@ def _lines(
                 return  # what a change says, up to the end of its quote
         if number in taken or number in inside or not raw.strip():
             continue
-        if ":" not in raw and (said := _find_waits(raw)):
-            yield _sentence(raw, number, source, said, given)
+        if ":" not in raw and (value := _find_waits(raw)):
+            yield _sentence(raw, number, source, value, given)
             continue
-        if number > node.start and (said := _definition(raw)):
-            yield from _defined(source.lines[number - 1], number - 1, said, given)
+        if number > node.start and (value := _definition(raw)):
+            yield from _defined(source.lines[number - 1], number - 1, value, given)
             continue
         if not (in_head or ":" in raw or node.kind is Kind.TABLE):
             continue  # prose, as most lines are
@@ -304,19 +304,22 @@ def _definition(raw: str) -> str:
     return value.strip() if mark == ":" else ""
 
 
-def _defined(term: str, number: int, value: str, given: Collection[str]) -> Iterator[Told]:
+def _defined(term: str, number: int, value: str, given: Collection[str]) -> Iterator[NearMiss]:
     key = key_of(plain(term[:100]).strip())
     if key:
         run = Run(term.strip(), number, len(term) - len(term.lstrip()))
-        why, hint = "this term only looks like the field", f"write - {FIELDS[key][0]}: {value}"
+        why, hint = (
+            "a definition list is not a list of fields",
+            f"write - {FIELDS[key][0]}: {value}",
+        )
         yield _tell(key, run, value, given, why, hint)
 
 
-def _sentence(raw: str, number: int, source: Source, said: str, given: Collection[str]) -> Told:
+def _sentence(raw: str, number: int, source: Source, ids: str, given: Collection[str]) -> NearMiss:
     text = raw.strip()
     run = Run(text, number, len(source.lines[number].rstrip()) - len(text))
-    hint = f"write - Depends on: {said} in the list right under the task's heading"
-    return _tell("depends_on", run, said, given, "a sentence only looks like the field", hint)
+    hint = f"write - Depends on: {ids} in the list right under the task's heading"
+    return _tell("depends_on", run, ids, given, "a sentence is not a field", hint)
 
 
 def _as_line(raw: str) -> str:
@@ -326,14 +329,19 @@ def _as_line(raw: str) -> str:
 
 def _line(
     text: str, run: Run, given: Collection[str], hint: str, *, is_item: bool, in_head: bool
-) -> Iterator[Told]:
+) -> Iterator[NearMiss]:
     named = parse_name(text)
     if named is not None:
         value = text[named.value :]
         key = named.key or (nearly_key(named.name) if is_item or named.marked else "")
         if key and (named.key or _is_meant(key, value)) and (named.marked or is_item or value):
             yield _tell(
-                key, run, value, given, "this looks like the field", hint.format(FIELDS[key][0])
+                key,
+                run,
+                value,
+                given,
+                "fields are list items under the task's heading",
+                hint.format(FIELDS[key][0]),
             )
         return
     bare = _WITHOUT_COLON.fullmatch(text) if in_head and is_item else None
@@ -347,16 +355,16 @@ def _line(
             run,
             bare["value"],
             given,
-            "without a colon this only looks like the field",
+            "the colon is missing",
             f"write - {FIELDS[key][0]}: {bare['value']}",
         )
 
 
-def _almost_a_file(fence: Node, said: str, source: Source) -> Complaint:
+def _almost_a_file(fence: Node, suggestion: str, source: Source) -> Complaint:
     width = len(source.lines[fence.start].strip())
     column = len(source.lines[fence.start]) - len(source.lines[fence.start].lstrip())
-    message = "this block names a path, and is only an example as it is written"
-    return Complaint(message, f"write {said} to have it written", fence.start, column, width)
+    message = "this code block will not be written to a file"
+    return Complaint(message, f"write {suggestion} to have it written", fence.start, column, width)
 
 
 # --- tasks that are only listed -------------------------------------------------------

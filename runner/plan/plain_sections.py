@@ -82,16 +82,16 @@ def plain_fields(written: bytes, line: int) -> list[Field]:
     """The fields of a plain task as they are written, the first on `line` from 0 in the section."""
     heads: list[tuple[Run, list[Run]]] = []
     text = written.decode().removesuffix("\n")
-    for at, said in enumerate(text.split("\n"), line):
-        if said.startswith("  - "):
-            heads[-1][1].append(Run(said[4:].strip(), at, 4))
+    for at, row in enumerate(text.split("\n"), line):
+        if row.startswith("  - "):
+            heads[-1][1].append(Run(row[4:].strip(), at, 4))
         else:
-            heads.append((Run(said[2:].strip(), at, 2), []))
+            heads.append((Run(row[2:].strip(), at, 2), []))
     return [field for head, below in heads if (field := plain_field(head, below))]
 
 
 def _values(
-    said_by: Mapping[str, bytes], written: bytes, light: OutlineTask, first_line: int, first: int
+    raw_fields: Mapping[str, bytes], written: bytes, light: OutlineTask, first_line: int, first: int
 ) -> dict[str, object]:
     """The typed values by key; `first` is the line of the first field, from 0 in the section.
 
@@ -106,33 +106,33 @@ def _values(
     values: dict[str, object] = {}
     fields: dict[str, Field] = {}
     around, line = Surroundings((), first_line), first_line + first
-    for key, said in said_by.items():
+    for key, raw in raw_fields.items():
         if key in known:
             values[key] = known[key]
         elif key == "acceptance":
-            values[key] = tuple(_sentences(said.decode()))
+            values[key] = tuple(_sentences(raw.decode()))
         elif key == "test_contracts":
-            values[key] = tuple(_tests(said.decode(), line))
+            values[key] = tuple(_tests(raw.decode(), line))
         else:
             fields = fields or {one.key: one for one in plain_fields(written, first)}
             values[key] = READERS[key](fields[key], around)
             if key == "contracts":
                 values["no_contracts"] = proofs.no_contracts(fields[key])
-        line += said.count(b"\n")
+        line += raw.count(b"\n")
     return values
 
 
-def _sentences(said: str) -> Iterator[str]:
-    first, *below = said.removesuffix("\n").split("\n")
+def _sentences(lines: str) -> Iterator[str]:
+    first, *below = lines.removesuffix("\n").split("\n")
     for text in (first, *(one[4 + box_end(one[4:]) :] for one in below)):
         collapsed = " ".join(text.split())
         if collapsed.casefold() not in EMPTY_WORDS:
             yield collapsed
 
 
-def _tests(said: str, line: int) -> Iterator[TestContract]:
+def _tests(raw: str, line: int) -> Iterator[TestContract]:
     number = 0
-    for at, text in enumerate(said.split("\n"), line):
+    for at, text in enumerate(raw.split("\n"), line):
         match = _TEST.fullmatch(text.removeprefix("  - ").strip()) if text else None
         if match is not None:
             number += 1

@@ -52,7 +52,7 @@ _OPENED = rb"(?P<mark>`{3,}+)(?:%s)"
 _TO_ITS_END = rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 _FENCE = _OPENED % (_FILE + rb"|" + _EXAMPLE) + _TO_ITS_END
 _FENCE_OF_NO_TASK = _OPENED % _EXAMPLE + _TO_ITS_END
-"""A file that no task has is told (`lost_tasks`)."""
+"""A file that no task has is reported (`lost_tasks`)."""
 _BODY = regex(
     rb"\n++(?![ \t0-9-])"  # else the list of fields goes on
     rb"(?:\n"
@@ -217,20 +217,20 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
 
 def _scan_usual(data: bytes, usual: re.Match[bytes]) -> Scanned | None:
     """The section of a usual task; None where its parts are to be asked one by one."""
-    _, _, marks, id_, title, said, kind, needs, outputs, _, _, following = usual.groups()
+    _, _, marks, id_, title, status_text, kind, needs, outputs, _, _, following = usual.groups()
     start, end = usual.span()
     if following is None:
         found = _end(data, usual.end("fields"), len(marks))
         if found is None:
             return None
         end = found
-    status = _PENDING if said is None else _status(said)
+    status = _PENDING if status_text is None else _status(status_text)
     paths = () if outputs is None else paths_in(outputs)
     if status is None or paths is None or len(title) > LONGEST_TITLE:
         return None
     if not _is_printable(data[start:end]):
         return None
-    if said is None:
+    if status_text is None:
         span = _before_fields(usual.end("head"))
     else:
         span = new_tuple(StatusSpan, (*usual.span("status"), "", ""))
@@ -263,10 +263,10 @@ def _lines_behind(data: bytes, head: re.Match[bytes]) -> TaskLines | None:
         name, first, below = match.groups()
         key = _key_of(name)
         form = _FORMS.get(key)
-        said = b"%b\n%b" % (first, below)
-        if form is None or key in fields or said == b"\n" or not form.fullmatch(said):
+        whole = b"%b\n%b" % (first, below)
+        if form is None or key in fields or whole == b"\n" or not form.fullmatch(whole):
             return None
-        fields[key] = said
+        fields[key] = whole
         if key == "status":
             value = StatusSpan(*match.span(2))
         at = match.end()
@@ -287,11 +287,11 @@ def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]
     """
     usual = _USUAL.match(data, start)
     if usual is not None and (usual["next"] is not None or data[usual.end("fields")] != _DASH):
-        said_by = zip(_USUAL_KEYS, usual.group(*_USUAL_KEYS), strict=True)
+        captured = zip(_USUAL_KEYS, usual.group(*_USUAL_KEYS), strict=True)
         fields = {
-            key: said if said[:1] == b"\n" else said + b"\n"
-            for key, said in said_by
-            if said is not None
+            key: value if value[:1] == b"\n" else value + b"\n"
+            for key, value in captured
+            if value is not None
         }
         return fields, usual.end("head"), usual.end("fields")
     head = _HEAD.match(data, start)
@@ -300,8 +300,8 @@ def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]
     at = first = head.end()
     fields = {}
     while (match := _FIELD.match(data, at)) is not None:
-        name, said, below = match.groups()
-        fields[_key_of(name)] = b"%b\n%b" % (said, below)
+        name, value, below = match.groups()
+        fields[_key_of(name)] = b"%b\n%b" % (value, below)
         at = match.end()
     return fields, first, at
 
@@ -368,23 +368,23 @@ def _status(raw: bytes) -> tuple[Status, str] | None:
 
 
 @lru_cache(maxsize=256)
-def _kind(said: bytes | None) -> str:
-    return "" if said is None or said in _NONE else said.decode().casefold()
+def _kind(value: bytes | None) -> str:
+    return "" if value is None or value in _NONE else value.decode().casefold()
 
 
-def needs_in(said: bytes | None) -> tuple[str, ...]:
+def needs_in(value: bytes | None) -> tuple[str, ...]:
     """The ids of a plain Depends on."""
-    if said is None or said in _NONE:
+    if value is None or value in _NONE:
         return ()
-    return tuple(dict.fromkeys(said.decode().split(", ")))
+    return tuple(dict.fromkeys(value.decode().split(", ")))
 
 
-def paths_in(said: bytes) -> tuple[str, ...] | None:
+def paths_in(value: bytes) -> tuple[str, ...] | None:
     """The paths of a field; None where one of them needs a second look."""
-    if not said:
+    if not value:
         return ()
-    found = tuple(dict.fromkeys(_ONE_PATH.findall(said)))
-    if b".." in said or b".git" in said.lower() or not _ANY.isdisjoint(map(bytes.lower, found)):
+    found = tuple(dict.fromkeys(_ONE_PATH.findall(value)))
+    if b".." in value or b".git" in value.lower() or not _ANY.isdisjoint(map(bytes.lower, found)):
         return None
     return None if max(map(len, found)) > _SHORT else tuple(map(bytes.decode, found))
 

@@ -58,6 +58,7 @@ READERS: Mapping[str, Read] = {
     "test_contracts": lambda field, around: proofs.test_contracts(field, around.first_line),
     "held_out_files": _by(held_out_fields.read_files),
     "test_author": _by(values.word),
+    "assurance": _by(held_out_fields.read_assurance),
     "contracts": lambda field, around: proofs.contracts(field, around.first_line),
     "gates": lambda field, around: proofs.gates(field, around.first_line),
     "coverage": _by(values.percent),
@@ -152,6 +153,7 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
         test_contracts: Annotated[tuple[TestContract, ...], by("test_contracts")]
         held_out_files: Annotated[tuple[HeldOutFile, ...], by("held_out_files")]
         test_author: Annotated[str, by("test_author")]
+        assurance: Annotated[str, by("assurance")]
         contracts: Annotated[tuple[Contract, ...], by("contracts")]
         gates: Annotated[tuple[GateSpec, ...], by("gates")]
         coverage: Annotated[float | None, by("coverage")]

@@ -215,12 +215,12 @@ class _Maker:
         read = schema.validate(fields, around)
         for complaint in (*body.complaints, *read.complaints):
             self._complain(complaint)
-        for told in near_misses.find_near_misses(below, body, self.source):
-            self._complain(*told)
+        for near_miss in near_misses.find_near_misses(below, body, self.source):
+            self._complain(*near_miss)
         column = max(self.source.lines[node.start].find(node.text[:1]), 0)
         head = Run(node.text, node.start, column)
-        for told in near_misses.tell_title_marks(heading.title, head, fields.keys()):
-            self._complain(*told)
+        for near_miss in near_misses.tell_title_marks(heading.title, head, fields.keys()):
+            self._complain(*near_miss)
         self._covered.update(one.start for one in (node, *below))
         values = dict(read.values)
         if "contracts" in values:
@@ -232,8 +232,10 @@ class _Maker:
         self.tasks.append(make_task(heading.id, title, line, body, values))
         self.spans.append(edit_spans.status_span(node, below, body, self.source))
         self.written.extend(
-            Written(heading.id, said.kind, said.text, said.line + self.source.first_line)
-            for said in body.said
+            Written(
+                heading.id, directive.kind, directive.text, directive.line + self.source.first_line
+            )
+            for directive in body.directives
         )
 
     def _fields_by_key(self, body: Body) -> Mapping[str, Field]:
@@ -272,8 +274,8 @@ class _Maker:
                 self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
         if headings or len(self._covered) < len(nodes):
             around = lost_tasks.Around(self.source, self.reader.prefixes, tasks, self._covered)
-            for told in lost_tasks.find_lost(nodes, around):
-                self._complain(*told)
+            for near_miss in lost_tasks.find_lost(nodes, around):
+                self._complain(*near_miss)
 
     def _complain(self, complaint: Complaint, severity: Severity = Severity.ERROR) -> None:
         self.problems.append(problem_of(complaint, self.source, self.reader.path, severity))

@@ -109,8 +109,8 @@ def tell_digests(found: Found) -> Found:
         return found
     task = found.tasks[0]
     spec = task.spec
-    told = spec.what.removeprefix(SHA256) + spec.proof.removeprefix(SHA256)
-    return found._replace(tasks=(task._replace(digests=told),))
+    both = spec.what.removeprefix(SHA256) + spec.proof.removeprefix(SHA256)
+    return found._replace(tasks=(task._replace(digests=both),))
 
 
 def _encode(sections: Sequence[Found]) -> list[object]:
@@ -129,9 +129,9 @@ def _encode(sections: Sequence[Found]) -> list[object]:
     begins, behinds, befores, afters = zip(*spans, strict=True)
     places = [begin - first for begin, first in zip(begins, firsts, strict=True)]
     lengths = [behind - begin for behind, begin in zip(behinds, begins, strict=True)]
-    told = [one if isinstance(one, str) else "" for one in digests]
+    known = [one if isinstance(one, str) else "" for one in digests]
     own += [ids, named, statuses, notes, kinds, needs, outputs, places, lengths, befores, afters]
-    return [len(sections), *map(write_once, [*own, told])]
+    return [len(sections), *map(write_once, [*own, known])]
 
 
 def _decode(
@@ -161,7 +161,7 @@ def _decode_tasks(
 ) -> Iterator[OutlineTask]:
     """The tasks of the sections that have one, by byte and line at which each of these begins."""
     starts, firsts = zip(*places, strict=True)
-    ids, titles, statuses, notes, kinds, needs, outputs, offsets, lengths, befores, afters, told = (
+    ids, titles, statuses, notes, kinds, needs, outputs, offsets, lengths, befores, afters, sums = (
         read_each(column, len(starts), _MOST) for column in columns
     )
     begins = list(map(add, starts, offsets))
@@ -169,6 +169,6 @@ def _decode_tasks(
     named = (map(sys.intern, ids), titles, firsts, map(_STATUSES.__getitem__, statuses))
     # one text of an id, wherever the plan names it
     waits = (tuple(map(sys.intern, some)) for some in needs)
-    placed = (map(new_tuple, repeat(StatusSpan), spans), (one or digests for one in told))
+    placed = (map(new_tuple, repeat(StatusSpan), spans), (one or digests for one in sums))
     lights = zip(*named, notes, kinds, waits, map(tuple, outputs), *placed, strict=True)
     return map(new_tuple, repeat(OutlineTask), lights)

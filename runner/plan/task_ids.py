@@ -10,7 +10,7 @@ from runner.lazy_pattern import regex
 from runner.plan.status import read_status
 
 _SEPARATOR = regex(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
-# Not before a dot and a digit: `Task 1.2` is some part of a task, which is told (`nearly_named`)
+# Not before a dot and a digit: `Task 1.2` is some part of a task, and reported (`nearly_named`)
 # and never taken for TASK-001.
 _STRONG = regex(
     r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?!\w|\.\d)|(?P<t>T)-?(?P<digits>\d+)(?!\w|\.\d)",
@@ -28,7 +28,7 @@ _BEFORE = regex(
 """What people put in front of an id: a box, a stroke, a number, a symbol, a list's mark."""
 _IN_PARTS = regex(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
 _STATUS_MARK = regex(
-    r"(?<!\s)\s*+[(\[](?P<said>[A-Za-z][A-Za-z _-]*)[)\]]\s*$"
+    r"(?<!\s)\s*+[(\[](?P<status>[A-Za-z][A-Za-z _-]*)[)\]]\s*$"
     r"|(?<!\s)\s*+[\u2705\u2611\u2714]\ufe0f?\s*$"
 )
 WAITS_FOR = (
@@ -114,7 +114,7 @@ def title_marks(title: str) -> TitleMarks:
         return TitleMarks()
     named = _NEEDS_MARK.search(title)
     marked = _STATUS_MARK.search(title)
-    status = read_status(marked["said"] or "DONE") if marked else None
+    status = read_status(marked["status"] or "DONE") if marked else None
     needs = ids_of_sentence(named["ids"]) if named else ()
     return TitleMarks(status[0].value if status else "", needs)
 

@@ -48,8 +48,8 @@ class TaskType:
 
     def is_named(self, word: str) -> bool:
         """Whether a task's Type means this row."""
-        said = re.sub(r"[\s_]+", "-", word.strip().casefold())
-        return said == self.name or said in self.aliases
+        name = re.sub(r"[\s_]+", "-", word.strip().casefold())
+        return name == self.name or name in self.aliases
 
 
 BASE = """\

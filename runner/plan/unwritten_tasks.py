@@ -1,6 +1,6 @@
 """Lists of work outside the tasks of a plan: nothing is made of their items.
 
-The rule is in docs/plan.md. It is narrow on purpose: a list that may be prose is left alone.
+The rule is in docs/guides/plan.md. It is narrow on purpose: a list that may be prose is left alone.
 """
 
 from __future__ import annotations

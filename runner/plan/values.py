@@ -236,7 +236,7 @@ def duration(field: Field) -> float | None:
     seconds = seconds_in(text)
     if text and not seconds:
         raise complain(
-            field, f'"{text}" is no duration', "write a number and a unit, such as 10 minutes"
+            field, f'invalid duration "{text}"', "write a number and a unit, such as 10 minutes"
         )
     return seconds
 
@@ -289,7 +289,10 @@ def path_complaint(path: str) -> tuple[str, str] | None:
     if "\\" in path:
         return f'bad path "{path}": it has a backslash', "separate folders with /"
     if ".." in parts:
-        return f'bad path "{path}": it has ..', "a task stays inside the project's folder"
+        return (
+            f'bad path "{path}": must not contain `..`',
+            "a task stays inside the project's folder",
+        )
     # NTFS drops blanks and dots at a name's end, and file systems may fold case: each of these
     # opens git's own folder.
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
@@ -313,11 +316,11 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(chain.from_iterable(runs)))
     for entry in locate_values(field, code_alone=False):
         for part in filter(str.strip, _AND.split(entry.text)):
-            said = plain(part).strip("*_[] ")
-            number = NUMBER.fullmatch(said)
-            if not said and "[" in part:
+            item = plain(part).strip("*_[] ")
+            number = NUMBER.fullmatch(item)
+            if not item and "[" in part:
                 continue  # data's empty list
-            if known := task_id(f"TASK-{number[1]}" if number else said, prefixes):
+            if known := task_id(f"TASK-{number[1]}" if number else item, prefixes):
                 found.append(known)
             else:
                 message = f'"{plain(part)}" is no task id'

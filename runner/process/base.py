@@ -96,7 +96,7 @@ class Command:
     stdin: bytes = b""
     network: Network = Network.NO
     """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own. `REGISTRIES` is what
-    `limits.registries` says; without a sandbox it is as `YES`, and that is said."""
+    `limits.registries` says; without a sandbox it is as `YES`, and the run reports that."""
     limits: Limits = field(default_factory=Limits)
     log: Path | None = None
     """Where its redacted output is kept, bounded by `limits.output`; no file where it is silent."""
@@ -149,7 +149,7 @@ class Ran:
 
     @property
     def passed(self) -> bool:
-        """Whether it came to its own end and said success."""
+        """Whether it came to its own end with success."""
         return self.ended is Ended.EXITED and self.exit == 0
 
 
@@ -194,6 +194,10 @@ class Sandbox(Protocol):
     @property
     def encloses(self) -> bool:
         """Whether what runs in it can neither read what is personal nor write outside."""
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """The folders that it never shows: those of held-out files."""
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -264,9 +268,9 @@ def git_identity(name: str, email: str) -> dict[str, str]:
     """Variables by which git commits as this person, where HOME has no configuration of theirs."""
     roles = ("AUTHOR", "COMMITTER")
     return {
-        f"GIT_{role}_{what}": said
+        f"GIT_{role}_{what}": value
         for role in roles
-        for what, said in (("NAME", name), ("EMAIL", email))
+        for what, value in (("NAME", name), ("EMAIL", email))
     }
 
 

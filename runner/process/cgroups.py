@@ -123,27 +123,27 @@ class Group:
                 _write(f"{self.unified}/cgroup.kill", "1")
 
     def close(self) -> str:
-        """Take the groups away; what is to be said of limits that were reached."""
-        said = "".join(f"runner: {line}\n" for line in self._list_reached())
+        """Remove the groups; return messages about limits that were reached."""
+        lines = "".join(f"runner: {line}\n" for line in self._list_reached())
         until = time.monotonic() + _PATIENCE
         for folder in self.folders:
             while not _remove(folder) and time.monotonic() < until:
                 time.sleep(0.002)
-        return said
+        return lines
 
     def _list_reached(self) -> list[str]:
-        said = []
+        reached = []
         if any(_count(file, "max") for file in self._find_files("pids.events")):
-            said.append(f"the command reached its limit of {self.limits.processes} processes")
+            reached.append(f"the command reached its limit of {self.limits.processes} processes")
         memory = self._find_files("memory.events", "memory.oom_control")
         if any(_count(file, "oom_kill") for file in memory):
             bound = (self.limits.together or 0) / 2**20
             more = f"{bound:g} MiB of memory" if bound else "memory"
-            said.append(f"the command used more than its {more} and was ended")
+            reached.append(f"the command used more than its {more} and was ended")
         if self.has_written_too_much():
             size = format_size(self.limits.disk or 0)
-            said.append(f"the command wrote more than its {size} to disk and was ended")
-        return said
+            reached.append(f"the command wrote more than its {size} to disk and was ended")
+        return reached
 
     def has_written_too_much(self) -> bool:
         """Whether more went to disk than its limit, as far as the kernel counted until now."""
@@ -250,19 +250,19 @@ def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str,
     """What of these bounds nothing holds on this machine, or only a part of; none: all of it."""
     grounds = grounds or our_grounds()
     held = grounds.held
-    said = []
+    unheld = []
     if limits.processors and "cpu" not in held:
-        said.append("processors is not held: no cgroup for it can be made here (cpu)")
+        unheld.append("processors is not held: no cgroup for it can be made here (cpu)")
     for name in ("disk", "io"):
         if not getattr(limits, name):
             continue
         if "io" not in held:
-            said.append(f"{name} is not held: no cgroup for it can be made here (io)")
+            unheld.append(f"{name} is not held: no cgroup for it can be made here (io)")
         elif not limits.device:
-            said.append(f"{name} is not held: scratch trees lie on no disk of its own number")
+            unheld.append(f"{name} is not held: scratch trees lie on no disk of its own number")
         elif grounds.blkio:
-            said.append(f"{name} holds only for what passes by the page cache (cgroup version 1)")
-    return tuple(said)
+            unheld.append(f"{name} holds only for what passes by the page cache (cgroup version 1)")
+    return tuple(unheld)
 
 
 # --- where groups can be made ---------------------------------------------------------

@@ -41,13 +41,13 @@ _POLL = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the sandbox itself said on its own channel."""
+    """The sandbox's own error on its own channel."""
 
     left_behind: int = 0
     refusal: str = ""
     """Why the sandbox did not start the command."""
     words: bytes = b""
-    """What its shell said of the command, such as "Segmentation fault"."""
+    """The message of its shell about the command, such as "Segmentation fault"."""
     processor: float | None = None
     """Seconds of a processor that the command took."""
 
@@ -66,7 +66,7 @@ class Child:
         self._door = prepared.door
         self._group = group
         self.reached = ""
-        """What is to be said, after `close`, of limits reached and of hosts that were not."""
+        """After `close`: messages about limits reached and hosts that were not."""
         self._input = memoryview(stdin)
         self._reports = bytearray()
         self.enclosed = prepared.reports
@@ -123,7 +123,7 @@ class Child:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it ended, all it said was heard, and nothing of it is alive."""
+        """Whether it ended, all its output was read, and nothing of it is alive."""
         open_ones = self._selector.get_map()
         return self.exited and not open_ones and (self.enclosed or not self._tree.survivors())
 
@@ -204,7 +204,7 @@ class Child:
 
     @property
     def report(self) -> Report:
-        """What the sandbox said of this command."""
+        """The report of the sandbox about this command."""
         return _read_report(bytes(self._reports))
 
     # --- pipes ------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Child:
         self._reports += chunk[: _REPORT - len(self._reports)]
 
     def _feed(self) -> None:
-        """Write what the pipe takes; close it when all is said or nobody listens."""
+        """Write what the pipe takes; close it when all is written or nobody reads."""
         try:
             self._input = self._input[os.write(self._stdin or 0, self._input) :]
         # A command that does not want all of its input (`head -1`) has not failed by that.
@@ -262,20 +262,20 @@ class Child:
             self._stdin = None
 
 
-def _read_report(said: bytes) -> Report:
+def _read_report(output: bytes) -> Report:
     """The last lines of the sandbox's shell: what `times` says, and `left N`.
 
     Without them, it never came so far.
     """
-    lines = said.splitlines(keepends=True)
+    lines = output.splitlines(keepends=True)
     last = lines[-1].split() if lines else []
     if len(last) == 2 and last[0] == b"left" and last[1].isdigit():  # noqa: PLR2004 - "left N"
         spent = _TIMES.fullmatch(b"".join(lines[-3:-1]))
         words = lines[:-3] if spent else lines[:-1]
         return Report(int(last[1][:9]), "", b"".join(words), _seconds(spent) if spent else None)
     refused = any(line.startswith(b"bwrap: ") for line in lines)
-    text = said.decode("utf-8", "replace").strip()
-    return Report(0, f"the sandbox could not be made: {text}" if refused else "", said)
+    text = output.decode("utf-8", "replace").strip()
+    return Report(0, f"the sandbox could not be made: {text}" if refused else "", output)
 
 
 def _seconds(spent: re.Match[bytes]) -> float:

@@ -11,7 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.process.tools import TIMED_OUT, capture, which
+from runner.process.base import Command, Ended, Place
+from runner.process.limits import Limits
+from runner.process.sandbox import NoSandbox
+from runner.process.supervise import run
+from runner.process.tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,8 +26,11 @@ _SHELLS = ("sh", "dash", "zsh", "ksh")
 _HARMLESS = ("true", "false")
 """Programs that `exec` finds: it starts no built-in."""
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64")
+_BOUNDS = Limits(hard=SECONDS, processes=64)
+"""Processes by a cgroup where one can be made: `ulimit -u` does not hold for root."""
 _LIMITS = "ulimit -u 64 -v 1000000 -t 1 -f 2048"
 _START = f'{_LIMITS} && exec /bin/bash -c "$1" >/dev/null 2>&1 </dev/null'
+_ROOT = Path("/")
 _PROBE = 97
 _BY_SIGNAL = 128
 
@@ -62,8 +69,9 @@ def _run(line: str, environment: Mapping[str, str], mounts: list[str] | tuple[()
         return None
     variables = [word for name, value in environment.items() for word in ("--setenv", name, value)]
     argv = [*enclosed, *variables, *mounts, "/bin/bash", "-c", _START, "bash", line]
-    code, _ = capture(argv, Path("/"), {"PATH": os.defpath}, SECONDS)
-    return None if code == TIMED_OUT or code > _BY_SIGNAL else code
+    command = Command(tuple(argv), Place(_ROOT, _ROOT, _ROOT), {"PATH": os.defpath}, limits=_BOUNDS)
+    ran = run(command, NoSandbox())
+    return ran.exit if ran.ended is Ended.EXITED and ran.exit <= _BY_SIGNAL else None
 
 
 @cache

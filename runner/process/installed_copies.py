@@ -36,12 +36,10 @@ def find_copies(place: Place) -> dict[str, str]:
     for share in place.shares:
         folder = f"{place.shown}/{share}"
         find = _find_in_node if share.endswith(MODULES) else _find_in_python
-        found |= find(folder, os.path.realpath(place.shown), _installed_at(folder))
+        installed = (folder, *glob(f"{escape(folder)}/{_PACKAGES}"))
+        changed = tuple(map(read_change_time, installed))
+        found |= find(folder, os.path.realpath(place.shown), changed)
     return found
-
-
-def _installed_at(folder: str) -> tuple[int, ...]:
-    return tuple(map(read_change_time, (folder, *glob(f"{escape(folder)}/{_PACKAGES}"))))
 
 
 @lru_cache(maxsize=512)

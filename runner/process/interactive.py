@@ -141,15 +141,15 @@ class InteractiveProcess:
             self._tidy()
 
     def _why(self) -> str:
-        """Why nothing more comes: what the sandbox said of itself, where it could not be made."""
+        """Why nothing more comes: the sandbox's own error, where it could not be made."""
         report = self._tree.first.stderr
         if report is None:
             return "ended"
         # What it started may still hold the pipe open: a read to the end would wait until all of
         # them are gone (pipe(7)).
         os.set_blocking(report.fileno(), False)
-        said = (report.read(_CHUNK) or b"").decode("utf-8", "replace").splitlines()
-        refused = next((line for line in said if line.startswith("bwrap: ")), "")
+        lines = (report.read(_CHUNK) or b"").decode("utf-8", "replace").splitlines()
+        refused = next((line for line in lines if line.startswith("bwrap: ")), "")
         return f"could not be put into the sandbox: {refused}" if refused else "ended"
 
     def _wait(self, descriptor: int, event: int, until: float) -> None:

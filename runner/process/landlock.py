@@ -234,7 +234,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
     version = syscalls.landlock_version()
     if version < OLDEST:
         return f"Landlock needs Linux 6.2, and to be switched on (version {version} of {OLDEST})"
-    said: list[str] = []
+    problems: list[str] = []
 
     def attempt() -> None:
         try:
@@ -245,13 +245,13 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
             # Opening this device for writing does nothing and succeeds, for any user, where no rule
             # holds: so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
-            said.append("" if code else f"it let a write pass: {words!r}")
+            problems.append("" if code else f"it let a write pass: {words!r}")
         except OSError as problem:
-            said.append(f"{problem.filename}: {problem.strerror}")
+            problems.append(f"{problem.filename}: {problem.strerror}")
 
     # A restriction is of one thread and can never be taken back, so it is tried in a thread that
     # ends.
     thread = threading.Thread(target=attempt)
     thread.start()
     thread.join()
-    return said[0] if said and said[0] else Landlock(version, read, hidden=hidden)
+    return problems[0] if problems and problems[0] else Landlock(version, read, hidden=hidden)

@@ -32,7 +32,7 @@ class Limits:
     """Bounds of one command: times in seconds, sizes in bytes; 0 or `None` means no bound."""
 
     soft: float = 300.0
-    """After this a person is told that it still runs."""
+    """After this a person sees that it still runs."""
     idle: float = 600.0
     """Without output for so long, it is ended."""
     hard: float = 1800.0

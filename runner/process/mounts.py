@@ -121,7 +121,10 @@ def mask(
     options: list[str] = []
     for folder in hidden:
         at = real(folder)
-        names = {at, *(each / at.relative_to(real(each)) for each in read if _holds(each, at))}
+        names = {
+            at,
+            *(each / at.relative_to(real(each)) for each in read if at.is_relative_to(real(each))),
+        }
         for name in sorted(names):
             if name.is_dir():
                 options += [*(("--size", str(MEGABYTE)) if sized else ()), "--tmpfs", str(name)]
@@ -129,10 +132,6 @@ def mask(
                     options += ["--bind", str(box), str(box)]
                 options += ["--remount-ro", str(name)]
     return tuple(options)
-
-
-def _holds(folder: Path, path: Path) -> bool:
-    return path.is_relative_to(real(folder))
 
 
 def files_but(paths: Iterable[str], hidden: tuple[Path, ...]) -> Iterator[str]:
@@ -178,7 +177,7 @@ def resolver() -> tuple[str, ...]:
     return ("--ro-bind-try", target, target) if target.startswith("/run/") else ()
 
 
-def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
+def context(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
     """The scratch tree in the repository's place, its shared folders, its objects, the box."""
     shown = real(place.shown)
     shares = [

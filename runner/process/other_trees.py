@@ -71,7 +71,7 @@ def other_trees(
 def _trees(shown: str) -> set[str]:
     """Work trees that are known or found by now."""
     roots = tuple(dict.fromkeys((*PLACES, os.path.dirname(shown))))  # noqa: PTH120 - text
-    file = _cache_file()
+    file = Places.of(os.environ).cache / _KEPT
     known, left = _load_cache(file, roots)
     known = {path for path in known if _is_tree(path)}
     found, left = search(roots, left, effects.monotonic, SECONDS)
@@ -118,16 +118,12 @@ def _is_tree(path: str) -> bool:
 # --- what is kept ---------------------------------------------------------------------
 
 
-def _cache_file() -> Path:
-    return Places.of(os.environ).cache / _KEPT
-
-
 def _load_cache(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str, int]]]:
     """Trees found before below any folder, and where the search of these was broken off."""
     try:
-        told = json.loads(file.read_bytes())
-        left = [(str(path), int(depth)) for path, depth in told["left"].get(json.dumps(roots), [])]
-        return {str(path) for path in told["trees"]}, left
+        row = json.loads(file.read_bytes())
+        left = [(str(path), int(depth)) for path, depth in row["left"].get(json.dumps(roots), [])]
+        return {str(path) for path in row["trees"]}, left
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return set(), []
 
@@ -137,8 +133,8 @@ def _keep(file: Path, roots: tuple[str, ...], trees: set[str], left: list[tuple[
     known, before = _load_cache(file, roots)
     if trees <= known and left == before:
         return
-    told = {"trees": sorted({*known, *trees} if left else trees | _elsewhere(known, roots))}
-    text = json.dumps({**told, "left": {json.dumps(roots): left}})
+    cached = {"trees": sorted({*known, *trees} if left else trees | _elsewhere(known, roots))}
+    text = json.dumps({**cached, "left": {json.dumps(roots): left}})
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -256,8 +252,8 @@ def _find_linked_packages(root: Path) -> Iterator[str]:
             if name.endswith(".pth"):
                 yield from (one for one in _text(packages / name).splitlines() if one[:1] == "/")
             elif name.endswith(".dist-info"):
-                if '"editable"' in (told := _text(packages / name / "direct_url.json")):
-                    yield from _file_url(told)
+                if '"editable"' in (content := _text(packages / name / "direct_url.json")):
+                    yield from _file_url(content)
             elif name.startswith("__editable__") and name.endswith(".py"):
                 yield from re.findall(r"['\"](/[^'\"\n]+)['\"]", _text(packages / name))
     # The interpreter of such an environment is a link, and its standard library lies below `home`
@@ -279,9 +275,9 @@ def _find_package_folders(root: str) -> Iterator[Path]:
                 yield Path(python.path, "site-packages")
 
 
-def _file_url(told: str) -> Iterator[str]:
+def _file_url(content: str) -> Iterator[str]:
     try:
-        url = str(json.loads(told).get("url", ""))
+        url = str(json.loads(content).get("url", ""))
     except (ValueError, AttributeError, RecursionError):
         return
     if url.startswith("file:///"):

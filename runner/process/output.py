@@ -1,6 +1,6 @@
-"""What a command said: redacted while it streams, bounded, kept in a file, its end at hand.
+"""The output of a command: redacted while it streams, bounded, kept in a file, its end at hand.
 
-The lines of a command that nobody was told of yet: all of them, or the last of very many.
+The new lines of a command: all of them, or the last of very many.
 
 The last bytes of a stream, and how they are redacted where the ones before them are gone.
 """
@@ -49,7 +49,7 @@ class Output:
         self._rest: TailBuffer | None = None
         """What came behind the first half, not redacted yet."""
         self._fresh, self._much = LineBatch(), False
-        self._told = ""
+        self._shown = ""
         self._came = 0
         """Bytes that were taken."""
         self.size = 0
@@ -125,7 +125,7 @@ class Output:
 
     @property
     def log(self) -> Path | None:
-        """Where the output is kept; `None` when nowhere: nothing was said, or the disk was full."""
+        """The log file; `None` when there was no output, or the disk was full."""
         kept = self._log
         return kept.path if kept and not (kept.broken or kept.empty) else None
 
@@ -148,8 +148,8 @@ class Output:
         if not self._much:
             return join_lines(lines, lost)
         last = self.last_line
-        lost += len(lines) - (last != self._told)
-        lines, self._told = ([last] if last != self._told else []), last
+        lost += len(lines) - (last != self._shown)
+        lines, self._shown = ([last] if last != self._shown else []), last
         return join_lines(lines, max(0, lost))
 
     @property
@@ -194,7 +194,7 @@ class KeptLog:
         self.path = path
         self.broken = False
         self.empty = True
-        """Whether nothing was said: then there is no file, for making one costs as much as a
+        """Whether there was no output: then there is no file, for making one costs as much as a
         trivial command."""
         self._room = kept - kept // 2
         self._last = TailBuffer(kept // 2)
@@ -225,7 +225,7 @@ class KeptLog:
             self._remove_older()
 
     def _remove_older(self) -> None:
-        """What an earlier command said under this name is not what this one said."""
+        """Remove the output of an earlier command under this name."""
         with suppress(OSError):
             if stat.S_ISREG(os.lstat(self.path).st_mode):
                 effects.unlink(self.path)
@@ -237,7 +237,7 @@ class KeptLog:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             effects.make_folder(self.path.parent)
-            # Said once: how often a stream is written depends on timing, no promise on a log.
+            # Reported once: how often a stream is written depends on timing, no promise on a log.
             effects.step("open", self.path)
             self._descriptor = os.open(self.path, flags, 0o644)
         except OSError:
@@ -259,12 +259,12 @@ class KeptLog:
 
 
 MOST = 1_000
-"""Lines that are told at once; how many were left out before them is said."""
+"""Lines of one message; it gives the number of lines left out before them."""
 _ROOM = 64 << 10
 
 
 class LineBatch:
-    """Redacted output that waits to be told, line by line; bounded however much comes."""
+    """Redacted output that waits to be shown, line by line; bounded however much comes."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -290,7 +290,7 @@ class LineBatch:
         end = len(self._held)
         if not whole:
             # A carriage return ends a line, too: a progress bar writes nothing else, and would be
-            # told only at its very end.
+            # shown only at its very end.
             end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
         text = self._held[:end].decode("utf-8", "replace")
         del self._held[:end]

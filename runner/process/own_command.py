@@ -93,7 +93,7 @@ class OwnCommand:
             return None
 
     def read(self, bound: int) -> tuple[bytes, bytes]:
-        """What it said so far, output and errors: at most the last `bound` bytes of each."""
+        """Return its output and errors so far: at most the last `bound` bytes of each."""
         return _tail(self._output.fileno(), bound), _tail(self._errors.fileno(), bound)
 
     def end(self) -> None:
@@ -105,7 +105,7 @@ class OwnCommand:
             self._process.wait()
 
     def forget(self) -> None:
-        """Let go of what it said; it may still run."""
+        """Close its output files; it may still run."""
         self._close()
 
     def _close(self) -> None:
@@ -125,10 +125,10 @@ _PAUSE = 0.1
 def read_document(output: bytes) -> dict[str, object]:
     """The JSON document that a command of ours printed; empty where it printed none."""
     try:
-        said = json.loads(output)
+        document = json.loads(output)
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def record_child(folder: Path, pid: int) -> None:
@@ -151,8 +151,8 @@ def end_orphan(folder: Path) -> bool:
     A number that was given out again belongs to another, and is left alone.
     """
     try:
-        said = json.loads((folder / _NAME).read_bytes())
-        pid, started = int(said["pid"]), int(said["started"])
+        fields = json.loads((folder / _NAME).read_bytes())
+        pid, started = int(fields["pid"]), int(fields["started"])
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return True
 
@@ -223,13 +223,14 @@ def ask_for_secret(
         try:
             # Called again after a timeout it goes on without losing output (the subprocess module
             # promises that); so a cancel is seen between.
-            said, _ = asked.communicate(timeout=_POLL)
+            output, _ = asked.communicate(timeout=_POLL)
         except subprocess.TimeoutExpired:
             if cancelled() or effects.monotonic() > until:
                 _end(asked)
-                return Answer(trouble="it was ended" if cancelled() else _late(seconds))
+                late = f"it said nothing in {seconds:g} s"
+                return Answer(trouble="it was ended" if cancelled() else late)
         else:
-            return _read(said, asked.returncode)
+            return _read(output, asked.returncode)
 
 
 def _start(line: str, root: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -244,10 +245,6 @@ def _start(line: str, root: Path, env: Mapping[str, str]) -> subprocess.Popen[by
     )
 
 
-def _late(seconds: float) -> str:
-    return f"it said nothing in {seconds:g} s"
-
-
 def _end(asked: subprocess.Popen[bytes]) -> None:
     """All of its session: a child of it may hold the pipe open for ever."""
     with suppress(ProcessLookupError):
@@ -257,13 +254,13 @@ def _end(asked: subprocess.Popen[bytes]) -> None:
     asked.wait()
 
 
-def _read(said: bytes, code: int) -> Answer:
+def _read(output: bytes, code: int) -> Answer:
     if code:
         return Answer(trouble=f"it ended with exit code {code}")
-    if len(said) > _MOST:
+    if len(output) > _MOST:
         return Answer(trouble="it said more than 64 kB")
     try:
-        value = said.decode().removesuffix("\n").removesuffix("\r")
+        value = output.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         return Answer(trouble="it said no text in UTF-8")
     if "\0" in value:

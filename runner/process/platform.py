@@ -208,14 +208,14 @@ def _read(path: str) -> bytes:
     except OSError:
         return b""
     try:
-        said = os.read(descriptor, _CHUNK)
-        while len(said) and (more := os.read(descriptor, _CHUNK)):
-            said += more
+        content = os.read(descriptor, _CHUNK)
+        while len(content) and (more := os.read(descriptor, _CHUNK)):
+            content += more
     except OSError:
         return b""
     finally:
         os.close(descriptor)
-    return said
+    return content
 
 
 @lru_cache(maxsize=1)

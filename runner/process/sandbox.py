@@ -74,6 +74,7 @@ class NoSandbox:
     name = "none"
     contains = False
     encloses = False
+    hidden = ()
     gaps: ClassVar[tuple[str, ...]] = ()
 
     def enclose(self, command: Command) -> Prepared:
@@ -118,6 +119,11 @@ class ReadOnly:
     def encloses(self) -> bool:
         """Whether what runs in it is kept apart; without that only the tree is asked."""
         return self.sandbox.encloses
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """The folders that it never shows."""
+        return self.sandbox.hidden
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -176,10 +182,10 @@ def explain_opening(settings: Path = Path("/proc/sys")) -> str:
         return "apt-get install bubblewrap"
     for name, closed, opening in _CLOSED:
         try:
-            said = (settings / name).read_text(encoding="ascii", errors="replace")
+            value = (settings / name).read_text(encoding="ascii", errors="replace")
         except OSError:
             continue
-        if said.strip() == closed:
+        if value.strip() == closed:
             return opening
     return "start this machine or container so that user namespaces are allowed in it"
 
@@ -252,7 +258,9 @@ class Bubblewrap:
         shell = ("/bin/sh", "-c", _SHELL % ulimits(command.limits), "sh")
         inner = door.before(command.argv) if door else command.argv
         argv = (str(self.program), "--", *shell, *inner)
-        filter_ = seccomp.program(_sockets(command.network))
+        # The network namespace holds all families but those that reach the machine's host.
+        is_open = command.network is Network.YES
+        filter_ = seccomp.program(Sockets.ANY if is_open else Sockets.LOCAL)
         return Prepared(
             argv,
             {},
@@ -313,7 +321,7 @@ class Bubblewrap:
             *mounts.others(str(place.shown), where, self.read, sized="--size" in self.features),
             *mounts.tools(where, self.read),
             *(mounts.resolver() if command.network is Network.YES else ()),
-            *mounts.desk(place, reads_only=command.reads_only),
+            *mounts.context(place, reads_only=command.reads_only),
             *mounts.mask(self.hidden, self.read, place.box, sized="--size" in self.features),
         )
 
@@ -323,11 +331,6 @@ def _door(command: Command) -> server.EgressServer | None:
     if command.network is not Network.REGISTRIES:
         return None
     return server.EgressServer(command.limits.registries)
-
-
-def _sockets(network: Network) -> Sockets:
-    """The network namespace holds all families but those that reach the machine's host."""
-    return Sockets.ANY if network is Network.YES else Sockets.LOCAL
 
 
 def inner_environment(
@@ -355,7 +358,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
     if program is None:
         return "bubblewrap is not installed"
     found = Bubblewrap(program, frozenset(_OPTIONAL), read, hidden=hidden)
-    code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
+    code, output = capture(found.trial(), Path("/"), {}, _PATIENCE)
     if code == 0:  # as nearly everywhere: nobody need ask what this version knows
         return found
     _, text = capture([str(program), "--help"], Path("/"), {}, _PATIENCE)
@@ -365,7 +368,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
     less = dict.fromkeys((offered, offered - {"--disable-userns"}))
     for features in (one for one in less if one != found.features):
         found = Bubblewrap(program, features, read, hidden=hidden)
-        code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
+        code, output = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:
             return found
-    return said.decode("utf-8", "replace").strip() or "it ended without a word"
+    return output.decode("utf-8", "replace").strip() or "it ended without a word"

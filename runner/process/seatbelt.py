@@ -259,9 +259,9 @@ def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
         ((sys.executable, "-I", "-S", "-c", _TRY, str(port)), False, "it let a connection pass"),
     )
     for argv, works, wrong in trials:
-        code, said = _try_one(found, top, argv)
+        code, output = _try_one(found, top, argv)
         if (code == 0) is not works or (out / "new").exists():
-            words = said.decode("utf-8", "replace").strip()
+            words = output.decode("utf-8", "replace").strip()
             return f"{wrong}: {words}" if words else wrong
     return found
 

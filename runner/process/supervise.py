@@ -155,7 +155,7 @@ class Course:
         self._output = output
         self._tell = tell
         self._cancelled = cancelled
-        self._began = self._told = effects.monotonic()
+        self._began = self._last_report = effects.monotonic()
         self._soft = False
         self._ended: float | None = None  # when its first process was seen to be
         self._queued = 0.0  # seconds for which the machine was busy with others
@@ -290,14 +290,14 @@ class Course:
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
         hears_cancels = self._cancelled is None or watched
         due += [now + _POLL] if self._limits.disk or not hears_cancels else []
-        due += [self._told + _TELL_EVERY] if self._child.heard > self._told else []
+        due += [self._last_report + _TELL_EVERY] if self._child.heard > self._last_report else []
         return max(0.0, min(due, default=now + 60.0) - now)
 
     def _speak(self) -> None:
         """Tell the lines that came, not too often, and once that it takes long."""
         now = effects.monotonic()
-        if self._child.heard > self._told and now - self._told >= _TELL_EVERY:
-            self._told = now
+        if self._child.heard > self._last_report and now - self._last_report >= _TELL_EVERY:
+            self._last_report = now
             self._tell_lines(self._output.fresh())
         if not self._soft and self._limits.soft and now - self._began >= self._limits.soft:
             self._soft = True
@@ -361,7 +361,7 @@ _NONE = 1 << 20
 """Bytes with which no command does anything."""
 _LITTLE = 64 << 20
 """Bytes of which a command may have used up the rest, and given it back when it failed."""
-_SAID = regex(
+_DISK_FULL = regex(
     r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|disk is full", re.IGNORECASE
 )
 
@@ -375,7 +375,7 @@ def require_room(place: Place, ran: Ran) -> None:
         return
     for folder in (place.tree, place.box):
         room = _room(folder)
-        if room < _NONE or (room < _LITTLE and _SAID.search(ran.tail)):
+        if room < _NONE or (room < _LITTLE and _DISK_FULL.search(ran.tail)):
             refusal = refusal_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)))
             if refusal:
                 raise refusal

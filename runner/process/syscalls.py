@@ -118,17 +118,39 @@ def restrict_self(ruleset: int) -> None:
 
 # --- opened files ---------------------------------------------------------------------
 
-_IN_OPEN, _IN_DONT_FOLLOW = 0x20, 0x02000000
+_IN_OPEN, _IN_DONT_FOLLOW, _IN_ONESHOT, _IN_Q_OVERFLOW = 0x20, 0x02000000, 0x80000000, 0x4000
+_EVENT = struct.Struct("=iIII")
+"""struct inotify_event, before its name, of which a watched file has none."""
 
 
-def watch_opens(files: Iterable[str]) -> int:
-    """Return a descriptor that can be read once any of these files has been opened: inotify(7)."""
+def watch_opens(files: Iterable[str]) -> tuple[int, dict[int, list[str]]]:
+    """Return a descriptor that tells of the first open of each file, and files by watch."""
     descriptor = _check(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify")
+    watches: dict[int, list[str]] = {}
+    mask = _IN_OPEN | _IN_DONT_FOLLOW | _IN_ONESHOT
     try:
         for file in files:
-            words = (os.fsencode(file), _IN_OPEN | _IN_DONT_FOLLOW)
-            _check(_libc().inotify_add_watch(descriptor, *words), "inotify watch")
+            added = _libc().inotify_add_watch(descriptor, os.fsencode(file), ctypes.c_uint32(mask))
+            watches.setdefault(_check(added, "inotify watch"), []).append(file)
     except OSError:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, watches
+
+
+def read_opened(descriptor: int) -> set[int] | None:
+    """Return the watches whose files were opened; None where the kernel lost some: inotify(7)."""
+    found: set[int] = set()
+    while True:
+        try:
+            content = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return found
+        at = 0
+        while at < len(content):
+            watch, mask, _, length = _EVENT.unpack_from(content, at)
+            if mask & _IN_Q_OVERFLOW:
+                return None
+            if mask & _IN_OPEN:
+                found.add(watch)
+            at += _EVENT.size + length

@@ -227,7 +227,7 @@ def _search_path(path: str, home: Path) -> Iterable[Path]:
 
 def _tool_homes(environ: Mapping[str, str], home: Path) -> Iterable[Path]:
     for variable, default, parts in _HOMES:
-        told = environ.get(variable, "") if variable else ""
-        if told or default:
-            root = Path(told) if told else home / default
+        setting = environ.get(variable, "") if variable else ""
+        if setting or default:
+            root = Path(setting) if setting else home / default
             yield from (root / part for part in parts)

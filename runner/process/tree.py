@@ -2,11 +2,11 @@
 
 A process group is not enough: `setsid` leaves it. So this process adopts the orphans of its
 descendants (`platform.adopt_orphans`), and each command carries a mark in its
-environment that its children inherit: what shows up here as an orphan can be told apart even
+environment that its children inherit: what shows up here as an orphan can be recognised even
 while other commands run in other threads.
 
 Where orphans cannot be adopted (macOS), they go to the system's first process, among everybody's:
-those of a command are told there by session, mark, or by having been seen below it before.
+those of a command are recognised by session, mark, or by having been seen below it before.
 """
 
 from __future__ import annotations

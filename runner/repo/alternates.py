@@ -166,7 +166,7 @@ def lend(
 def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...], tree: str) -> str:
     """A commit of a tree, in the git folder of the tree that commands see."""
     who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
-    who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
+    who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
     lay_out(inner, lender, shares, "ref: refs/heads/runner", _OF_COMMANDS)
     return git.with_settings(GIT_DIR=str(inner), **who).line("commit-tree", "-m", "base", tree)
 

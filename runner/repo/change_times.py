@@ -3,7 +3,7 @@
 On most they can: nobody but the kernel sets them. In memory (tmpfs) they cannot: a page that was
 read through a shared mapping is writable from then on, and what is written there moves no time at
 all (the kernel's `vma_wants_writenotify`: shmem writes nothing back, so it asks for no notice). So
-it is not said from names of file systems, of which one may lie on top of another: it is tried.
+it is tested, not guessed from names of file systems, of which one may lie on top of another.
 """
 
 from __future__ import annotations

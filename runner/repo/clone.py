@@ -49,8 +49,8 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
     new = place.parent / f"{_APART}{effects.new_id()}"
     with TemporaryFolder("clone") as box:
-        told = _tell(source, Path(box), os.environ)
-        git = OwnGit(place.parent, told)
+        variables = _tell(source, Path(box), os.environ)
+        git = OwnGit(place.parent, variables)
         answer = git.ask(
             # No template, which may bring hooks (git-init(1)), and no submodules, whose addresses
             # are the content's word (gitmodules(5)).
@@ -63,7 +63,7 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
     if answer.exit:
         raise RunnerError(
             f"{base} of {remote} cannot be cloned",
-            detail=answer.said.strip()[-2000:],
+            detail=answer.stderr.strip()[-2000:],
             hint=f"look at the address and your login: git ls-remote {remote}",
         )
     effects.step("replace", place)
@@ -91,7 +91,7 @@ def switch_branch(
             tip = repository.git.line("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/{base}")
             made = remote.swap(Move(ref, None, tip, is_branch=True))
             if made.swap is Swap.REFUSED:
-                raise make_refusal(f"the branch {branch}", made.said)
+                raise make_refusal(f"the branch {branch}", made.output)
             tip = made.seen.get(ref, tip)
     with TemporaryFolder("clone") as box:
         git = OwnGit(repository.root, _tell(repository, Path(box), environ))
@@ -114,11 +114,11 @@ def switch_branch(
         effects.unlink(note)
 
 
-def make_refusal(what: str, said: str) -> RunnerError:
+def make_refusal(what: str, output: str) -> RunnerError:
     """The error for what the remote does not take, with its own words."""
     return RunnerError(
         f"{ORIGIN} does not take {what}",
-        detail=said,
+        detail=output,
         hint="whoever builds here needs to be able to push branches",
         code=ExitCode.CONFLICT,
     )
@@ -170,8 +170,8 @@ def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) ->
 
 def _tell(repository: Repository, box: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The person's own configuration and login, and nothing of the repository's."""
-    _, told = lay_apart(repository, box, environ)
-    return {**told, "GIT_TERMINAL_PROMPT": "0"}
+    _, variables = lay_apart(repository, box, environ)
+    return {**variables, "GIT_TERMINAL_PROMPT": "0"}
 
 
 _MIRROR = ".git"

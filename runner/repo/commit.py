@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,15 +9,14 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.repo.files_digest import with_digest
-from runner.repo.git import GitTimeoutError, raw
+from runner.repo.git import GitTimeoutError, quote_path, raw
 from runner.repo.head import find_head, read_head
-from runner.repo.lock_files import LockFile, UnusualError
+from runner.repo.objects import DURABLE
 from runner.repo.trailers import parse_message
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from runner.repo.configuration import Signing
     from runner.repo.head import Head
@@ -28,13 +24,10 @@ if TYPE_CHECKING:
     from runner.repo.trees import Written
 
 _WHY = "runner: land"
-DURABLE = ("core.fsync", "all")
-"""Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
-
+_MANY = 64
+"""Files from which on all are written by one process, which syncs them together."""
 SIGNED_OFF = "Signed-off-by"
 _BLANK = "\n"
-_OWN_RIGHTS = frozenset({"", "umask", "false", "no", "off", "0"})
-"""Values of core.sharedRepository under which objects have the rights of any new file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +59,7 @@ def commit_tree(
         message = with_digest(repo, parent, changes, message)
     if sign:
         message = sign_off(repo, message)
-    shared = (repo.configuration().value("core.sharedrepository") or "").lower()
-    makes = _make_commit if shared in _OWN_RIGHTS else _import_commit
+    makes = _make_commit if len(changes) < _MANY else _import_commit
     made = makes(repo, parent, changes, message)
     signing = repo.load_signing() if sign else None
     return replace(made, sha=_sign(repo, made, message, signing)) if signing else made
@@ -85,39 +77,36 @@ def sign_off(repo: Repository, message: str) -> str:
         return message
     who = repo.identity()
     line = f"{SIGNED_OFF}: {who.name} <{who.email}>"
-    said = message.rstrip("\n")
-    if line in said.split("\n"):
+    body = message.rstrip("\n")
+    if line in body.split("\n"):
         return message
-    return f"{said}{'' if parse_message(message).trailers else _BLANK}\n{line}\n"
+    return f"{body}{'' if parse_message(message).trailers else _BLANK}\n{line}\n"
 
 
 def _make_commit(
     repo: Repository, parent: str | None, changes: Sequence[Written], message: str
 ) -> Commit:
-    """The commit, its objects written here."""
-    objects = repo.objects()
-    contents = list({change.content for change in changes if change.content is not None})
-    names = effects.for_each(lambda content: objects.write("blob", content), contents)
-    blobs = dict(zip(contents, names, strict=True))
+    """The commit, object by object."""
+    write = repo.write_object
     files = {
         repo.prefix.whole(change.path): None
         if change.content is None
-        else TreeEntry(change.mode, blobs[change.content])
+        else TreeEntry(change.mode, write("blob", change.content))
         for change in changes
     }
-    tree = objects.with_files(parent, files)
+    tree = repo.objects(writes=True).with_files(parent, files)
     who = _who(repo)
     lines = [b"tree " + tree.encode(), *([b"parent " + parent.encode()] if parent else [])]
     lines += [b"author " + who, b"committer " + who, b"", message.encode("utf-8", "replace")]
-    return Commit(objects.write("commit", b"\n".join(lines)), tree, parent)
+    return Commit(write("commit", b"\n".join(lines)), tree, parent)
 
 
 def _import_commit(
     repo: Repository, parent: str | None, changes: Sequence[Written], message: str
 ) -> Commit:
-    """The same by git itself, which knows what rights files have in a shared repository."""
+    """The same by one process: a disk syncs a pack in the time that it takes for one object."""
     stream = b"".join(_stream(repo, parent, changes, message))
-    git = repo.git.with_settings(DURABLE)
+    git = repo.git.with_settings(DURABLE, ("fastimport.unpackLimit", "1"))
     out = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
     sha, listed = out.decode("utf-8", "surrogateescape").split("\n")[:2]
     return Commit(sha, listed.split("\t")[0].split(" ")[-1], parent)
@@ -128,84 +117,19 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
 
     `old` None: the branch must not exist yet. HEAD elsewhere than in `head`: nothing moves.
     """
-    # Asked again right before the swap: update-ref compares what the branch is on, and says nothing
-    # of HEAD having been switched to another branch meanwhile.
-    now = (read_head if head.beneath else find_head)(repo.folders.top)
-    if (now.ref, now.detached, now.commit) != (head.ref, head.detached, old):
-        return False
-    moved = _move_branch(repo, head, old, new, why or _WHY)
-    if moved is not None:
-        return moved
-    answer = repo.git.with_settings(DURABLE, *_reflog(repo)).ask(
-        *("update-ref", "-m", why or _WHY, "--create-reflog", "--no-deref"),
-        *(head.ref, new, old or repo.zeros()),
-    )
+    # One process for each move: git-update-ref(1) keeps the time of its first reflog entry.
+    git = repo.git.with_settings(DURABLE, *_reflog(repo))
+    words = ("update-ref", "-m", why or _WHY, "--create-reflog", "--no-deref", "--stdin")
+    update = f"start\nupdate {head.ref} {new} {old or repo.zeros()}\nprepare\n"
+
+    def stands() -> bool:
+        # Looked at while git holds the locks of the branch and of HEAD, whose log it writes, too:
+        # it compares what the branch is on, and says nothing of HEAD being on another branch.
+        now = (read_head if head.beneath else find_head)(repo.folders.top)
+        return (now.ref, now.detached, now.commit) == (head.ref, head.detached, old)
+
     # another process may hold the ref's lock for an instant: the caller looks again and decides
-    return answer.exit == 0
-
-
-def _move_branch(repo: Repository, head: Head, old: str | None, new: str, why: str) -> bool | None:
-    """The same without a process, in the steps of git's files backend (refs/files-backend.c).
-
-    None where git has to do it: HEAD or the branch are not two plain files with their logs.
-    """
-    git = repo.folders.git
-    logs = [git / "logs" / name for name in ("HEAD", head.ref)]
-    # Packed refs, worktrees and symbolic branches are not met here: a ref that is not a loose file
-    # of one line is left to git.
-    known = ((git / "HEAD", f"ref: {head.ref}\n"), (git / head.ref, f"{old}\n"))
-    is_branch = head.ref.startswith("refs/heads/") and old is not None
-    if not (is_branch and repo.is_plain() and all(map(_is_plain_file, logs))):
-        return None
-    # Two looks at the same: this one decides who does the work, the one below, under both locks,
-    # whether it may be done.
-    if not all(_is_plain_file(file) and _holds(file, said) for file, said in known):
-        return None
-    entry = b"%b %b %b\t%b\n" % (str(old).encode(), new.encode(), _who(repo), why.encode())
-    try:
-        with ExitStack() as stack:
-            branch = LockFile.take(git, head.ref)
-            if branch is None:
-                return False
-            stack.enter_context(branch)
-            own = LockFile.take(git, "HEAD")  # as git does to whom it writes the log of HEAD, too
-            if own is None:
-                return False
-            stack.enter_context(own)
-            if not all(_holds(file, said) for file, said in known):
-                return False
-            branch.write(new.encode() + b"\n")
-            # The log before the ref, as in git: a crash in between leaves a line too many, which
-            # harms nothing, and not a commit that the reflog never heard of, which a prune might
-            # take.
-            for log in logs:
-                _append_log(log, entry)
-            branch.place()
-            return True
-    except UnusualError:
-        return None
-
-
-def _is_plain_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
-
-
-def _holds(path: Path, said: str) -> bool:
-    try:
-        return path.read_bytes() == raw(said)
-    except FileNotFoundError:
-        return False
-
-
-def _append_log(log: Path, entry: bytes) -> None:
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        effects.append(descriptor, entry, log)
-    finally:
-        os.close(descriptor)
+    return git.transact(*words, update=raw(update), decide=stands)
 
 
 def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
@@ -216,7 +140,7 @@ def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
 def _stream(
     repo: Repository, parent: str | None, changes: Sequence[Written], message: str
 ) -> Iterator[bytes]:
-    """What git-fast-import(1) reads: one commit, its names told back, its ref taken away again."""
+    """What git-fast-import(1) reads: one commit, its names printed, its ref taken away again."""
     ref = f"refs/runner/commit-{effects.new_id()}".encode()
     who, text = _who(repo), message.encode("utf-8", "replace")
     yield b"commit %b\nmark :1\nauthor %b\ncommitter %b\n" % (ref, who, who)
@@ -224,7 +148,7 @@ def _stream(
     if parent:
         yield b"from %b\n" % parent.encode()
     for change in _deletions_first(changes):
-        path = _quote(repo.prefix.whole(change.path))
+        path = quote_path(repo.prefix.whole(change.path))
         if change.content is None:
             yield b"D %b\n" % path
         else:
@@ -239,12 +163,6 @@ def _deletions_first(changes: Iterable[Written]) -> list[Written]:
     # A file may become a folder: put before the deletion of the file, `a/b` would be taken away
     # with `a` (git-fast-import(1), filedelete and filemodify).
     return sorted(changes, key=lambda change: (change.content is not None, change.path))
-
-
-def _quote(path: str) -> bytes:
-    """A path as git quotes it in C style, so that any byte may stand in it."""
-    plain = raw(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + plain + b'"'
 
 
 def _who(repo: Repository) -> bytes:
@@ -278,7 +196,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
     if answer.exit:
         raise RunnerError(
             "the commit could not be signed, and git's configuration asks for it",
-            detail=answer.said.strip(),
+            detail=answer.stderr.strip(),
             hint="unlock your signing key, or `git config commit.gpgSign false`; then run again",
             code=ExitCode.PERSON,
         )

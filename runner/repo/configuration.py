@@ -1,14 +1,12 @@
-"""What git's configuration says, with who said it: the person or the repository."""
+"""Git configuration values with their scope: the person or the repository."""
 
 from __future__ import annotations
 
 import getpass
 import os
-import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.lazy_pattern import regex
 from runner.repo import safe_config
 from runner.repo.git import text
 
@@ -17,21 +15,11 @@ if TYPE_CHECKING:
 
 OWN = ("system", "global")
 """Scopes that are the person's; `local`, `worktree` come with the repository."""
-_UNUSUAL = regex(
-    r"core\.(?:fsmonitor|fsyncmethod|sharedrepository|sparsecheckout.*|splitindex"
-    r"|untrackedcache)|extensions\..*|feature\..*|index\..*|remote\..*\.promisor"
-    r"|remote\..*\.partialclonefilter",
-    re.DOTALL,
-)
-"""Keys under which refs and index are left to git: fsmonitor, reftable, SHA-256, partial clones."""
-_CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
-"""What git strips from both ends of a name (ident.c)."""
-_OURS = {(key.lower(), value) for key, value in safe_config.SETTINGS}
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ConfigEntry:
     """One configuration value and its scope; a key without value says `true`."""
 
     scope: str
@@ -63,21 +51,21 @@ class Signing:
         # The older name of OpenPGP's program has to say the same: git takes what it reads last.
         kinds = [f"gpg.{self.format}.program"]
         kinds += ["gpg.program"] if self.format == "openpgp" else []
-        said = (("gpg.format", self.format), *((kind, self.program) for kind in kinds))
+        pairs = (("gpg.format", self.format), *((kind, self.program) for kind in kinds))
         command = ("gpg.ssh.defaultKeyCommand", self.key_command)
-        return (*said, command, ("user.signingKey", self.key)) if self.key else (*said, command)
+        return (*pairs, command, ("user.signingKey", self.key)) if self.key else (*pairs, command)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """All of git's configuration for one repository, in the order git reads it."""
 
-    said: tuple[Said, ...]
+    entries: tuple[ConfigEntry, ...]
 
     def value(self, key: str, *, own: bool = False) -> str | None:
         """The value that counts: the last one; `own` asks the person's files alone."""
         wanted = key.lower()
-        for entry in reversed(self.said):
+        for entry in reversed(self.entries):
             if entry.key == wanted and (not own or entry.scope in OWN):
                 return entry.value
         return None
@@ -91,26 +79,13 @@ class Configuration:
 
         A program that only the person's own files name (git-lfs, say) stays: it is theirs.
         """
-        return safe_config.silence(entry.key for entry in self.said if entry.scope not in OWN)
+        return safe_config.silence(entry.key for entry in self.entries if entry.scope not in OWN)
 
     @property
     def includes(self) -> bool:
         """Whether the repository's own configuration reads further files."""
-        own = (entry.key for entry in self.said if entry.scope not in OWN)
+        own = (entry.key for entry in self.entries if entry.scope not in OWN)
         return any(key.startswith(("include.", "includeif.")) for key in own)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing asks for another form of refs and index than git's first one.
-
-        And the person's name goes into a log as it is.
-        """
-        said = {(entry.key, entry.value) for entry in self.said} - _OURS
-        unusual = any(_UNUSUAL.fullmatch(key) for key, _ in said)
-        logs = (self.value("core.logallrefupdates") or "true").lower() in {"true", "yes", "on", "1"}
-        who = self.identity()
-        trimmed = all(one == one.strip(_CRUD) != "" for one in (who.name, who.email))
-        return logs and trimmed and not unusual and not self.includes
 
     def load_signing(self) -> Signing | None:
         """How to sign, where git would sign a commit here; the repository names no program."""
@@ -148,11 +123,11 @@ def read_configuration(git: Git) -> Configuration:
     return Configuration(tuple(_parse_entry(scope, entry) for scope, entry in pairs))
 
 
-def _parse_entry(scope: str, entry: str) -> Said:
+def _parse_entry(scope: str, entry: str) -> ConfigEntry:
     # In -z form the key ends with a newline, and there is none where the key has no value
     # (git-config(1)), which means true.
     key, given, value = entry.partition("\n")
-    return Said(scope, key, value if given else "true")
+    return ConfigEntry(scope, key, value if given else "true")
 
 
 def _environment(what: str) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
-from runner.repo.lock_files import UnusualError
+from runner.repo.git import UnusualError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,17 +96,17 @@ def _read(content: bytes) -> _Rules:
         if not line.strip(b" ") or line.startswith(b"#"):
             continue
         takes_back = takes_back or line.startswith(b"!")
-        said = line.rstrip(b" ").removeprefix(b"!")
-        bare = said.removesuffix(b"/")
+        rule = line.rstrip(b" ").removeprefix(b"!")
+        bare = rule.removesuffix(b"/")
         above, _, last = bare.rpartition(b"/")
         # A slash within a class is no separator, so what stands behind it is no part of its own.
         odd = b"[" in above or b"\\" in above or last.count(b"*") > _MOST_STARS
         may.append(b".*" if odd else _widen(last))
         if _PLAIN.fullmatch(bare):
-            (folders if bare != said else names).add(bare)
-        elif bare == said and bare.startswith(b"*.") and _PLAIN.fullmatch(bare[1:]):
+            (folders if bare != rule else names).add(bare)
+        elif bare == rule and bare.startswith(b"*.") and _PLAIN.fullmatch(bare[1:]):
             endings.append(bare[1:])
-        elif bare == said and bare.startswith(b"/") and _is_literal(bare[1:]):
+        elif bare == rule and bare.startswith(b"/") and _is_literal(bare[1:]):
             paths.append(bare[1:])
     whole = b"|".join(may) or rb"(?!)"
     return _Rules(

@@ -44,7 +44,7 @@ def with_digest(
 def is_about(
     prefix: Prefix, entries: Iterable[TreeChange], trailers: Mapping[str, Sequence[str]]
 ) -> bool:
-    """Whether what a commit says is said of the very changes that it holds."""
+    """Return whether the message of a commit describes the very changes that it holds."""
     files = {
         prefix.whole(one.path): (one.new_mode, one.new_sha if one.new_mode else "")
         for one in entries
@@ -63,11 +63,11 @@ def _as_kept(message: str) -> str:
 
 
 def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequence[str]]) -> str:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     # Ended by NUL, which no path holds: two lists of files never read the same.
     for path, (mode, sha) in sorted(files.items()):
-        told.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
+        digest.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
     for name in SAID:
         for value in trailers.get(name, ()):
-            told.update(f"{name}: {value}\n".encode("utf-8", "surrogateescape"))
-    return f"sha256:{told.hexdigest()}"
+            digest.update(f"{name}: {value}\n".encode("utf-8", "surrogateescape"))
+    return f"sha256:{digest.hexdigest()}"

@@ -22,7 +22,7 @@ def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ..
     if not any(map(os.path.lexists, _find_places(repository, paths))):
         return ()
     found = repository.attributes(paths, ("filter",))
-    return tuple(path for path, said in found.items() if said.get("filter"))
+    return tuple(path for path, attributes in found.items() if attributes.get("filter"))
 
 
 def _find_places(repository: Repository, paths: Sequence[str]) -> Iterator[Path]:

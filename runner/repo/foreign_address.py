@@ -33,42 +33,42 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEAD = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
 _SECONDS = 120.0
 _LONG = 1800.0
-_SAID = 2000
+_LONGEST = 2000
 
 
-def require_address(said: str) -> str:
+def require_address(address: str) -> str:
     """An address that git may be given: a path becomes absolute. Raises RunnerError for others."""
-    if not said or said.startswith("-") or not said.isprintable() or " " in said:
-        raise _refuse(said, "this is no address of a repository")
-    if _HELPER.match(said):
-        raise _refuse(said, "this address names a program, which would be run")
-    if "://" in said:
+    if not address or address.startswith("-") or not address.isprintable() or " " in address:
+        raise _refuse(address, "this is no address of a repository")
+    if _HELPER.match(address):
+        raise _refuse(address, "this address names a program, which would be run")
+    if "://" in address:
         try:
-            parts = urlsplit(said)
+            parts = urlsplit(address)
         except ValueError as error:  # a bracket without its end, letters that stand for others
-            raise _refuse(said, "this is no address of a repository") from error
+            raise _refuse(address, "this is no address of a repository") from error
         if parts.scheme not in PROTOCOLS.split(":"):
-            raise _refuse(said, f"git is not asked by {parts.scheme}")
-        if parts.password is not None or redact(said) != said:  # a token stands as a name, too
+            raise _refuse(address, f"git is not asked by {parts.scheme}")
+        if parts.password is not None or redact(address) != address:  # a token as a name, too
             raise _refuse("", "an address with a password is kept for all to read")
         if parts.netloc.startswith("-"):  # ssh would read it as an option
-            raise _refuse(said, "this is no address of a repository")
-        return said
+            raise _refuse(address, "this is no address of a repository")
+        return address
     # Neither raises: a name may be too long for the system, and a person of it unknown.
-    if _SSH.match(said) and not os.path.exists(said):  # noqa: PTH110
-        return said
-    return str(Path(os.path.expanduser(said)).absolute())  # noqa: PTH111
+    if _SSH.match(address) and not os.path.exists(address):  # noqa: PTH110
+        return address
+    return str(Path(os.path.expanduser(address)).absolute())  # noqa: PTH111
 
 
-def _refuse(said: str, why: str) -> RunnerError:
+def _refuse(address: str, why: str) -> RunnerError:
     hint = "https://HOST/NAME.git, git@HOST:NAME.git or a path; a login by --credential NAME"
-    return RunnerError(why, where=said, hint=hint)
+    return RunnerError(why, where=address, hint=hint)
 
 
 def login_variables(address: str, credential: str, environ: Mapping[str, str]) -> dict[str, str]:
     """What lets git log in at an https address with the token in the variable `credential`.
 
-    The token itself stands in no argument and no file, and is told to this one host alone.
+    The token itself stands in no argument and no file, and goes to this one host alone.
     Raises RunnerError where there is no such variable.
     """
     if not credential:
@@ -153,12 +153,12 @@ def find_branches(
         raise RunnerError(
             "this repository does not answer",
             where=address,
-            detail=answer.said.strip()[-_SAID:],
+            detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"look at the address and your login: git ls-remote {address}",
         )
-    said = answer.out.decode("utf-8", "replace")
-    found = _HEAD.search(said)
-    rows = (line.partition("\t") for line in said.splitlines())
+    output = answer.out.decode("utf-8", "replace")
+    found = _HEAD.search(output)
+    rows = (line.partition("\t") for line in output.splitlines())
     branches = {
         ref.removeprefix("refs/heads/"): commit
         for commit, _, ref in rows
@@ -205,7 +205,7 @@ def clone_address(
         raise RunnerError(
             f"{base} cannot be cloned",
             where=address,
-            detail=answer.said.strip()[-_SAID:],
+            detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"look at the address and your login: git ls-remote {address}",
         )
     effects.step("replace", place)
@@ -233,7 +233,7 @@ def update_mirror(
         raise RunnerError(
             "this repository cannot be copied",
             where=address,
-            detail=answer.said.strip()[-_SAID:],
+            detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"look at the address and your login: git ls-remote {address}",
         )
 
@@ -257,7 +257,7 @@ def _ask(
 ) -> Answer:
     """Git in a folder that is in no repository, so that only the person's own files count."""
     kept = {name: value for name, value in environ.items() if not _is_of_a_repository(name)}
-    told = {
+    variables = {
         "GIT_ALLOW_PROTOCOL": PROTOCOLS,
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
@@ -267,8 +267,8 @@ def _ask(
         "GIT_DIR": str(folder / "none"),
     }
     if "clone" in words or "config" in words:
-        del told["GIT_DIR"]  # it would be where the clone goes
-    return OwnGit(folder, told, stopped=stopped).ask(*words, seconds=seconds)
+        del variables["GIT_DIR"]  # it would be where the clone goes
+    return OwnGit(folder, variables, stopped=stopped).ask(*words, seconds=seconds)
 
 
 def _is_of_a_repository(name: str) -> bool:

@@ -1,6 +1,6 @@
-"""The one door to GitPython: git as a process, told to run nothing else.
+"""The one door to GitPython: git as a process that runs nothing else.
 
-What git met that is the fault of the disk, told from what it was given.
+Errors of the disk, separated from those of the input.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 from shutil import which
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
@@ -42,6 +42,7 @@ _PATIENCE = 5.0
 _LOADING = Lock()
 
 Outputs: TypeAlias = "tuple[bytes, bytes]"
+T = TypeVar("T")
 
 
 class Running(Protocol):
@@ -64,14 +65,14 @@ class Running(Protocol):
 
 
 class GitError(RunnerError):
-    """Git said no; `said` is its standard error, `exit` its exit code."""
+    """A git command failed; `stderr` is its standard error, `exit` its exit code."""
 
-    def __init__(self, verb: str, said: str, status: int, folder: Path | None = None) -> None:
+    def __init__(self, verb: str, stderr: str, status: int, folder: Path | None = None) -> None:
         hint = ""
-        if "dubious ownership" in said:
+        if "dubious ownership" in stderr:
             hint = f"if you trust it: git config --global --add safe.directory {folder}"
-        super().__init__(f"git {verb} failed", detail=said.strip(), hint=hint)
-        self.said = said
+        super().__init__(f"git {verb} failed", detail=stderr.strip(), hint=hint)
+        self.stderr = stderr
         self.exit = status
 
 
@@ -86,13 +87,17 @@ class StoppedError(RunnerError):
         super().__init__("stopped before it was done")
 
 
+class UnusualError(Exception):
+    """What there is only git itself reads or changes rightly."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one git process gave back."""
 
     exit: int
     out: bytes
-    said: str
+    stderr: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,7 @@ class Git:
         """Standard output of one git command; raises GitError."""
         answer = self.ask(*words, stdin=stdin, seconds=seconds)
         if answer.exit:
-            raise GitError(words[0], answer.said, answer.exit, self.folder)
+            raise GitError(words[0], answer.stderr, answer.exit, self.folder)
         return answer.out
 
     def line(self, *words: str) -> str:
@@ -140,20 +145,43 @@ class Git:
         if outputs is None:
             _end(process, patience=0)
             raise GitTimeoutError(words[0], f"no end after {seconds:.1f} seconds", -9)
-        out, said = outputs
-        return Answer(process.returncode, out, said.decode(errors="replace"))
+        out, stderr = outputs
+        return Answer(process.returncode, out, stderr.decode(errors="replace"))
+
+    def transact(self, *words: str, update: bytes, decide: Callable[[], bool]) -> bool:
+        """Have git prepare an update of refs, and commit it if `decide` says so under its locks.
+
+        `words` are git-update-ref(1) with --stdin; where this process dies it gives the locks back.
+        """
+        process = self.start(*words)
+        if process.stdin is None or process.stdout is None:
+            raise GitError(words[0], "it has no pipes", -1)
+        commits = False
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(update)
+                process.stdin.flush()
+                answers = (process.stdout.readline(), process.stdout.readline())
+                if answers == (b"start: ok\n", b"prepare: ok\n") and decide():
+                    effects.step("ref", text(update.split(b" ")[1]))
+                    process.stdin.write(b"commit\n")
+                    commits = True
+        finally:
+            if _outputs(process, SECONDS) is None:
+                _end(process, patience=0)
+        return commits and process.returncode == 0
 
     def start(self, *words: str) -> Running:
         """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
-        said = self._variables()
-        stripped = [option for name in safe_config.find_unwanted(said) for option in ("-u", name)]
+        env = self._variables()
+        stripped = [option for name in safe_config.find_unwanted(env) for option in ("-u", name)]
         # GitPython adds to the environment that we were started in and takes nothing away: what a
         # hook had set for its own git (githooks(5)) goes by env(1).
         before = ["env", *stripped] if stripped else []
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
         effects.step("git", words[0])
-        running = _wrap_process(stranger, argv, said)
+        running = _wrap_process(stranger, argv, env)
         process: Running | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
@@ -166,72 +194,103 @@ class Git:
         return {**safe_config.ENVIRONMENT, **configured, **self.environment}
 
 
+class BatchProcess:
+    """One git process that is kept running and answers question by question. Safe for threads."""
+
+    def __init__(self, git: Git, *words: str) -> None:
+        self._git = git
+        self._words = words
+        self._lock = Lock()
+        self._process: Running | None = None
+
+    def ask(self, question: bytes, read: Callable[[IO[bytes]], T]) -> T:
+        """Ask, and read the answer; a process that ended is started again once.
+
+        `read` raises EOFError for an answer that is cut off. Raises GitError, or OSError where git
+        met a full or broken disk.
+        """
+        with self._lock:
+            try:
+                for _ in range(2):
+                    with suppress(BrokenPipeError, EOFError):
+                        return self._ask(question, read)
+                    error = self._end()
+            except BaseException:  # interrupted: its answer would be taken for the next one's
+                self._end()
+                raise
+        raise error
+
+    def close(self) -> None:
+        """End the process; it is started again when it is needed."""
+        with self._lock:
+            self._end()
+
+    def _ask(self, question: bytes, read: Callable[[IO[bytes]], T]) -> T:
+        process = self._process = self._process or self._git.start(*self._words)
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        process.stdin.write(question)
+        process.stdin.flush()
+        return read(process.stdout)
+
+    def _end(self) -> Exception:
+        """End the process: it holds no lock between two questions. Return what it met."""
+        process, self._process = self._process, None
+        if process is None:
+            return GitError(self._words[0], "", 128)
+        # At the end of its input it ends by itself, and takes away a lock that it holds.
+        outputs = _outputs(process, _PATIENCE)
+        if outputs is None:
+            process.kill()
+            outputs = process.communicate()
+        stderr = outputs[1].decode(errors="replace")
+        return disk_error(stderr, self._git.folder) or GitError(
+            self._words[0], stderr, process.returncode, self._git.folder
+        )
+
+
+def read_line(answer: IO[bytes]) -> bytes:
+    """Read one line of an answer, without its end. Raises EOFError for half of one."""
+    line = answer.readline()
+    if not line.endswith(b"\n"):  # a process died
+        raise EOFError
+    return line[:-1]
+
+
 class ObjectReader:
     """One `git cat-file --batch` kept running: an object costs no process. Safe for threads."""
 
     def __init__(self, git: Git) -> None:
-        self._git = git
-        self._lock = Lock()
-        self._process: Running | None = None
+        self._helper = BatchProcess(git, "cat-file", "--batch")
 
     def read(self, name: str) -> tuple[str, bytes] | None:
         """Kind and content of an object by its name, or None; the name holds no newline."""
-        with self._lock:
-            try:
-                return self._ask_twice(name)
-            except BaseException:  # interrupted: its answer would be taken for the next one's
-                self._end()
-                raise
+        return self._helper.ask(raw(name) + b"\n", _read_object)
 
     def read_anew(self, name: str) -> tuple[str, bytes] | None:
         """The same by a process that knows no more than what is there now.
 
         One that was started before may still know the packs of a repository that was here.
         """
-        with self._lock:
-            self._end()
-            return self._ask_twice(name)
+        self._helper.close()
+        return self.read(name)
 
     def close(self) -> None:
         """End the process."""
-        with self._lock:
-            self._end()
+        self._helper.close()
 
-    def _ask_twice(self, name: str) -> tuple[str, bytes] | None:
-        """A process that ended is begun anew, once."""
-        for _ in range(2):
-            try:
-                return self._ask(name)
-            except (BrokenPipeError, EOFError):
-                self._end()
-        raise GitError("cat-file", "it ended twice before it had answered", 128)
 
-    def _ask(self, name: str) -> tuple[str, bytes] | None:
-        process = self._process = self._process or self._git.start("cat-file", "--batch")
-        if process.stdin is None or process.stdout is None:
-            raise EOFError
-        process.stdin.write(raw(name) + b"\n")
-        process.stdin.flush()
-        head = process.stdout.readline()
-        if not head.endswith(b"\n"):  # what a process that dies leaves half said is no answer
-            raise EOFError
-        words = head.split()
-        if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing\n"):  # noqa: PLR2004 - `<oid> <type> <size>`
-            return None
-        # A line end follows the content, whatever that ends in (git-cat-file(1), BATCH OUTPUT).
-        # That is read by itself: to cut it off would copy a blob of megabytes.
-        content = process.stdout.read(int(words[2]))
-        if len(content) != int(words[2]) or not process.stdout.read(1):
-            raise EOFError
-        return words[1].decode(), content
-
-    def _end(self) -> None:
-        if self._process is None:
-            return
-        # It only reads, and so holds no lock that would be left behind.
-        self._process.kill()
-        self._process.communicate()
-        self._process = None
+def _read_object(answer: IO[bytes]) -> tuple[str, bytes] | None:
+    head = read_line(answer)
+    words = head.split()
+    if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing"):  # noqa: PLR2004 - `<oid> <type> <size>`
+        return None
+    # A line end follows the content, whatever that ends in (git-cat-file(1), BATCH OUTPUT).
+    # That is read by itself: to cut it off would copy a blob of megabytes.
+    content = answer.read(int(words[2]))
+    if len(content) != int(words[2]) or not answer.read(1):
+        raise EOFError
+    return words[1].decode(), content
 
 
 def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Outputs | None:
@@ -293,6 +352,12 @@ def raw(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
+def quote_path(path: str) -> bytes:
+    """A path as git quotes it in C style, so that any byte may stand in it."""
+    plain = raw(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + plain + b'"'
+
+
 def _wrap_process(
     stranger: Stranger, argv: list[str], variables: Mapping[str, str], *, again: bool = True
 ) -> Any:
@@ -303,7 +368,7 @@ def _wrap_process(
         return stranger.execute(
             argv, istream=_PIPE, as_process=True, env=dict(variables), process_group=0
         )
-    except GitCommandNotFound as error:  # said of every OSError, of an exhausted system too
+    except GitCommandNotFound as error:  # raised for every OSError, of an exhausted system too
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.errno != errno.ENOENT:
             raise cause from None
@@ -349,7 +414,7 @@ _OF_THE_DISK = (
 )
 
 
-def disk_error(said: str, place: Path) -> OSError | None:
+def disk_error(stderr: str, place: Path) -> OSError | None:
     """What git met that is the disk's fault and not that of what it was given; None for else."""
-    met = ((words, code) for words, code in _OF_THE_DISK if words in said)
+    met = ((words, code) for words, code in _OF_THE_DISK if words in stderr)
     return next((OSError(code, words, str(place)) for words, code in met), None)

@@ -177,12 +177,12 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
     # reftable documentation).
     if os.path.isdir(f"{folders.common}/reftable"):  # noqa: PTH112 - asked for every task
         return _ask_head(folders)
-    said = _head_text(folders.git)
-    if not said.startswith("ref:"):
+    content = _head_text(folders.git)
+    if not content.startswith("ref:"):
         return Head(
-            None, said or None, detached=True, git_dir=folders.git, common_dir=folders.common
+            None, content or None, detached=True, git_dir=folders.git, common_dir=folders.common
         )
-    ref = said.removeprefix("ref:").strip()
+    ref = content.removeprefix("ref:").strip()
     return _symbolic(folders, ref, read_ref(folders, ref))
 
 
@@ -191,10 +191,10 @@ def read_ref(folders: Folders, ref: str) -> str | None:
     for _ in range(_DEPTH):
         # In this order, as git has it: a loose ref is newer than the line of packed-refs that it
         # hides (gitrepository-layout(5)).
-        said = _loose(folders, ref) or _find_packed(folders, ref)
-        if not said.startswith("ref:"):
-            return said if _OBJECT.fullmatch(said) else None
-        ref = said.removeprefix("ref:").strip()
+        value = _loose(folders, ref) or _find_packed(folders, ref)
+        if not value.startswith("ref:"):
+            return value if _OBJECT.fullmatch(value) else None
+        ref = value.removeprefix("ref:").strip()
     return None
 
 
@@ -206,16 +206,16 @@ def _symbolic(folders: Folders, ref: str, commit: str | None) -> Head:
 def _git_folder(dot_git: Path) -> Path | None:
     if (dot_git / "HEAD").exists() or (dot_git / "HEAD").is_symlink():
         return Path(os.path.realpath(dot_git))
-    said = _read(dot_git) if dot_git.is_file() else ""
-    if not said.startswith("gitdir:"):
+    content = _read(dot_git) if dot_git.is_file() else ""
+    if not content.startswith("gitdir:"):
         return None
-    named = dot_git.parent / said.removeprefix("gitdir:").strip()
+    named = dot_git.parent / content.removeprefix("gitdir:").strip()
     return Path(os.path.realpath(named)) if (named / "HEAD").exists() else None
 
 
 def _common_folder(git: Path) -> Path:
-    said = _read(git / "commondir")
-    return Path(os.path.realpath(git / said)) if said else git
+    content = _read(git / "commondir")
+    return Path(os.path.realpath(git / content)) if content else git
 
 
 def _head_text(git: Path) -> str:
@@ -255,16 +255,16 @@ def _read(path: Path | str) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     try:
-        said = b""
+        content = b""
         while more := os.read(descriptor, _CHUNK):
-            said += more
+            content += more
     # A folder opens, and does not read (read(2), EISDIR): beside a branch `a/b` the name `a` is
     # one.
     except IsADirectoryError:
         return ""
     finally:
         os.close(descriptor)
-    return said.decode("utf-8", "surrogateescape").strip()
+    return content.decode("utf-8", "surrogateescape").strip()
 
 
 def _ask_head(folders: Folders) -> Head:

@@ -129,7 +129,7 @@ def _ignored(git: Git, paths: Iterable[str]) -> frozenset[str]:
     asked = b"".join(b"./%b\0" % raw(path) for path in paths)
     answer = plain.ask("check-ignore", "-z", "--stdin", stdin=asked, seconds=_SECONDS)
     if answer.exit not in (0, 1):  # 1: none of them (git-check-ignore(1))
-        raise GitError("check-ignore", answer.said, answer.exit)
+        raise GitError("check-ignore", answer.stderr, answer.exit)
     found = text(answer.out).split("\0")
     return frozenset(path.removeprefix("./") for path in found if path)
 

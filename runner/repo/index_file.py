@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.repo.lock_files import UnusualError
+from runner.repo.git import UnusualError
 from runner.repo.trees import GITLINK, TreeEntry
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _format_entry(path: bytes, entry: TreeEntry) -> bytes:
 
 
 def _invalidate(extension: bytes, paths: Iterable[bytes]) -> bytes:
-    """The cached tree, with every folder above these paths said to be unknown."""
+    """Return the cached tree with every folder above these paths marked as unknown."""
     if not extension:
         return b""
     stale = {b""}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Self
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
-from runner.repo.git import GitError, raw, text
+from runner.repo.git import GitError, UnusualError, raw, text
 from runner.repo.index_file import read_index
-from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
+from runner.repo.lock_files import LockFile, free_dead_locks
 from runner.repo.trees import FOLDER, TreeEntry, batches
 
 if TYPE_CHECKING:
@@ -164,9 +164,8 @@ def _tree_entries(
 def _index_entries(repo: Repository, paths: Sequence[str]) -> dict[str, tuple[TreeEntry, ...]]:
     """Entries at exactly these paths; an unmerged one has several, an intent to add is no match."""
     found: dict[str, tuple[TreeEntry, ...]] = {}
+    # Saves a process (6 ms of a landing); what is not plain says so itself.
     with suppress(UnusualError):
-        if not repo.is_plain():
-            raise UnusualError
         index = read_index(repo.folders.git / INDEX)
         found = {path: index.at(raw(repo.prefix.whole(path))) for path in paths}
         return {path: entries for path, entries in found.items() if entries}
@@ -222,4 +221,4 @@ def _update(repo: Repository, index: Path, entries: Mapping[str, TreeEntry | Non
     git = repo.quiet().with_settings(GIT_INDEX_FILE=os.fspath(index))
     answer = git.ask("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
     if answer.exit:
-        raise GitError("update-index", answer.said, answer.exit)
+        raise GitError("update-index", answer.stderr, answer.exit)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.repo.git import Git
-    from runner.repo.trailers import Message, ToldWaiver
+    from runner.repo.trailers import Message, WaiverTrailer
     from runner.repo.trees import Prefix
 
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
@@ -51,16 +51,16 @@ def find_landed_commits(
     git: Git, prefix: Prefix, tips: tuple[str, ...], limit: int = 0
 ) -> Iterator[LandedCommit]:
     """What commits tell of a project's tasks, newest first; `limit` counts all looked at."""
-    for headers, said in _log(git, prefix, tips, ("Task", "Checked"), limit):
-        yield from _tell(*headers, said)
+    for headers, message in _log(git, prefix, tips, ("Task", "Checked"), limit):
+        yield from _tell(*headers, message)
 
 
-def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[ToldWaiver]:
+def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[WaiverTrailer]:
     """What record commits tell of waivers of a project's tasks, newest first."""
-    for (commit, *_), said in _log(git, prefix, tips, (WAIVED,)):
-        for line in reversed(said.trailers.get(WAIVED, ())):
-            if (told := parse_waived(line, commit)) is not None:
-                yield told
+    for (commit, *_), message in _log(git, prefix, tips, (WAIVED,)):
+        for line in reversed(message.trailers.get(WAIVED, ())):
+            if (waiver := parse_waived(line, commit)) is not None:
+                yield waiver
 
 
 def _log(
@@ -85,51 +85,51 @@ def _log(
     is_own = make_own_test(git, prefix, unnamed)
     for entry in entries:
         commit, tree, parents, seconds, message = text(entry).split("\n", 4)
-        for said in parse_messages(message):
-            if is_own(commit, said.trailers):
-                yield (commit, tree, parents, seconds), said
+        for parsed in parse_messages(message):
+            if is_own(commit, parsed.trailers):
+                yield (commit, tree, parents, seconds), parsed
 
 
 def _tell(
-    commit: str, tree: str, parents: str, seconds: str, said: Message
+    commit: str, tree: str, parents: str, seconds: str, message: Message
 ) -> Iterator[LandedCommit]:
-    landed = _make_landed_commit(commit, tree, parents, seconds, said)
+    landed = _make_landed_commit(commit, tree, parents, seconds, message)
     if landed.task:
         yield landed
-    for line in said.trailers.get("Checked", ()):
-        told = parse_checked(line)
-        if told is not None:
+    for line in message.trailers.get("Checked", ()):
+        parsed = parse_checked(line)
+        if parsed is not None:
             yield replace(
                 landed,
-                tree=told.tree,
-                task=told.task,
-                attempt=told.attempt,
-                spec_what=told.spec_what,
-                spec_proof=told.spec_proof,
-                trailers={"Proof": told.proofs},
+                tree=parsed.tree,
+                task=parsed.task,
+                attempt=parsed.attempt,
+                spec_what=parsed.spec_what,
+                spec_proof=parsed.spec_proof,
+                trailers={"Proof": parsed.proofs},
                 checked=True,
-                cut=told.cut,
+                cut=parsed.cut,
             )
 
 
 def _make_landed_commit(
-    commit: str, tree: str, parents: str, seconds: str, said: Message
+    commit: str, tree: str, parents: str, seconds: str, message: Message
 ) -> LandedCommit:
-    task = said.trailers.get("Task", ("",))[-1]
-    spec = said.trailers.get("Spec", ("",))[-1].split()
-    attempt = said.trailers.get("Attempt", ("",))[-1]
+    task = message.trailers.get("Task", ("",))[-1]
+    spec = message.trailers.get("Spec", ("",))[-1].split()
+    attempt = message.trailers.get("Attempt", ("",))[-1]
     return LandedCommit(
         commit=commit,
         tree=tree,
         parent=parents.partition(" ")[0],
         time=_time(seconds),
-        subject=said.subject,
+        subject=message.subject,
         task=task,
         attempt=max(0, read_number(attempt)),
         spec_what=spec[0] if spec else "",
         spec_proof=spec[1] if len(spec) > 1 else "",
-        trailers=said.trailers,
-        squashed=said.squashed,
+        trailers=message.trailers,
+        squashed=message.squashed,
     )
 
 
@@ -139,5 +139,5 @@ _LAST = 253_402_300_799
 
 def _time(seconds: str) -> datetime:
     """When a commit was made; 1970 for what no clock says: git gives back whatever was written."""
-    said = read_number(seconds)
-    return datetime.fromtimestamp(said if 0 <= said <= _LAST else 0, UTC)
+    number = read_number(seconds)
+    return datetime.fromtimestamp(number if 0 <= number <= _LAST else 0, UTC)

@@ -60,10 +60,10 @@ class Lease(NamedTuple):
 
     def __str__(self) -> str:
         """By whom, since when and what, made safe to be shown."""
-        said = f"by {self.who}"
+        text = f"by {self.who}"
         if since := _clock(self.since):
-            said += f" since {since}"
-        return said + (f", {display(self.doing)}" if self.doing else "")
+            text += f" since {since}"
+        return text + (f", {display(self.doing)}" if self.doing else "")
 
 
 def write_lease(lease: Lease) -> str:
@@ -74,14 +74,14 @@ def write_lease(lease: Lease) -> str:
 def read_lease(message: str) -> Lease:
     """What a message says; an empty lease for what is none, a value left out for what is odd."""
     try:
-        said = json.loads(message.partition("\n\n")[2])
+        fields = json.loads(message.partition("\n\n")[2])
     except (ValueError, RecursionError):
         return Lease()
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         return Lease()
     found: dict[str, object] = {}
     for name, default in Lease()._asdict().items():
-        value = said.get(name, default)
+        value = fields.get(name, default)
         if isinstance(default, str) and isinstance(value, str):
             found[name] = value[:_WIDTH]
         elif name == "beat" and isinstance(value, int) and 0 <= value < 1 << 62:

@@ -1,8 +1,8 @@
-"""Git's protocol of lock files: they keep another git out while the runner changes a ref or index.
+"""The lock of git's index: it keeps another git out while a landing is under way.
 
 `<file>.lock` is made by whoever wants to replace `<file>`, and becomes it by a rename (lockfile.h).
 Ours is a second name of a file in `<git>/runner/` that its owner holds by flock(2): one that a
-killed run left is told from any other git's, and taken away by the next.
+killed run left differs from any other git's, and the next command finishes or removes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from runner import effects
 
@@ -24,15 +24,9 @@ if TYPE_CHECKING:
 _OURS = "runner"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-_LONGEST = 240
-"""Bytes of the second name: a file's name has 255."""
 _NOTE = "@"
 """Separates the locked file's quoted name from the note."""
 _COPY = ".new"
-
-
-class UnusualError(Exception):
-    """What there is only git itself reads or changes rightly."""
 
 
 class LockFile:
@@ -45,20 +39,14 @@ class LockFile:
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, git: Path, name: str, note: str | None = None) -> Self | None:
+    def take(cls, git: Path, name: str, note: str) -> Self | None:
         """Take the lock of `<git>/<name>`; None where another process has it.
 
-        A `note` stays readable after a kill (`take_left_index`); such a lock is never removed
-        without a look at what it was for. Raises UnusualError where a file cannot have two names
-        and there is no note, and OSError.
+        The `note` stays readable after a kill (`take_left_index`). Raises OSError.
         """
         # On the file system of the lock itself: link(2) gives a file no second name on another one.
         folder = git / _OURS
-        quoted = quote(name, safe="", errors="surrogateescape")
-        suffix = "" if note is None else f"{_NOTE}{note}"
-        own = folder / f"{effects.new_id()}-{quoted}{suffix}"
-        if len(own.name) > _LONGEST:
-            raise UnusualError
+        own = folder / f"{effects.new_id()}-{name}{_NOTE}{note}"
         effects.step("open", git / f"{name}.lock")
         try:
             descriptor = os.open(own, _NEW, 0o666)
@@ -78,8 +66,6 @@ class LockFile:
         except BaseException as error:
             taken._forget()
             if isinstance(error, OSError) and error.errno in _NO_LINKS:
-                if note is None:
-                    raise UnusualError from error
                 return cls._take_alone(git / name)
             raise
         return taken
@@ -146,13 +132,16 @@ class LockFile:
 
     def _forget(self) -> None:
         if self._own is not None:
-            self._own.unlink(missing_ok=True)
+            _unlink_own(self._own)
         os.close(self._descriptor)
         self._descriptor = -1
 
 
 def free_dead_locks(git: Path) -> None:
-    """Take away the locks of refs that a killed run of ours left; nobody else's is touched."""
+    """Take away what a killed run left beside a lock that is gone; nobody else's is touched.
+
+    And the locks of refs that version 0.2 left: later ones have git lock refs itself.
+    """
     for own, descriptor in _open_dead_locks(git):
         lock, note = _parse_own_name(git, own)
         is_same = _is_same(descriptor, lock)
@@ -162,9 +151,13 @@ def free_dead_locks(git: Path) -> None:
         # under that name since: only the same file is ours.
         if is_same:
             effects.unlink(lock)
-        effects.unlink(own)
-        for end in (_COPY, f"{_COPY}.lock"):
-            own.with_name(own.name + end).unlink(missing_ok=True)
+        _unlink_own(own)
+
+
+def _unlink_own(own: Path) -> None:
+    """Remove a second name, and the copies that git wrote for it."""
+    for end in (_COPY, f"{_COPY}.lock", ""):
+        own.with_name(own.name + end).unlink(missing_ok=True)
 
 
 def take_left_index(git: Path, path: Path) -> tuple[LockFile, str] | None:

@@ -137,7 +137,7 @@ def _content(sides: _Sides, entry: TreeEntry | None) -> bytes | None:
 
 def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
     """The merged bytes, or None on conflict or for binary content. Raises GitError."""
-    # git-merge-file(1) says 255 for binary files, as for any error; so they are told apart here
+    # git-merge-file(1) says 255 for binary files, as for any error; so they are recognised here
     # first.
     if any(b"\0" in content[:_LOOKED_AT] for content in (ours, base, theirs)):
         return None
@@ -147,7 +147,7 @@ def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | No
             file.write_bytes(content)
         answer = git.ask("merge-file", "-p", "--quiet", *(str(file) for file in files))
     if answer.exit == _FAILED:
-        raise GitError("merge-file", answer.said, answer.exit)
+        raise GitError("merge-file", answer.stderr, answer.exit)
     return answer.out if answer.exit == 0 else None
 
 
@@ -156,9 +156,9 @@ _CONFLICT = 1
 _USAGE = 129
 """Exit code of git for options that it does not know (usage.c)."""
 _WHO = {
-    f"GIT_{role}_{part}": said
+    f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
-    for part, said in (("NAME", "runner"), ("EMAIL", "runner@localhost"))
+    for part, value in (("NAME", "runner"), ("EMAIL", "runner@localhost"))
 }
 
 
@@ -194,7 +194,7 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
             hint = "git 2.38 or newer merges without a work tree; git --version"
             raise RunnerError("this git is too old to merge for a gate", hint=hint)
         if answer.exit not in (0, _CONFLICT):
-            raise GitError("merge-tree", answer.said, answer.exit)
+            raise GitError("merge-tree", answer.stderr, answer.exit)
         # The name of the tree comes first, then the paths with conflicts (git-merge-tree(1),
         # output); messages are left out, so nothing follows.
         tree, *paths = text(answer.out).split("\0")

@@ -1,31 +1,29 @@
-"""Git objects made without a process: blobs, trees and commits, written loose and durably.
+"""A repository's objects: read, and written durably, by git processes that are kept running.
 
-Formats as in "Git Internals - Git Objects" and gitrepository-layout(5). A task's commit has a
-handful of objects; git-fast-import(1) makes the same ones in two processes.
+git-cat-file(1) and git-hash-object(1): an object costs no process.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import zlib
 from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
-from runner.repo.git import GitError, raw, text
+from runner.repo.git import BatchProcess, GitError, quote_path, raw, read_line, text
 from runner.repo.trees import FOLDER, TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.repo.git import ObjectReader
+    from runner.repo.git import Git, ObjectReader
 
-# As git writes them: what bears its content's digest as its name must never be edited in place.
-_MODE = 0o444
+DURABLE = ("core.fsync", "all")
+"""Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
 _MOST_ENTRIES = 200_000
 """Names in trees that are remembered: about 40 MB."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -73,17 +71,50 @@ class TreeMemory:
         self.trees[tree] = dict(entries)
 
 
+class ObjectWriter:
+    """Writes the objects of one repository by git, each synced before it has its name.
+
+    Not by git-mktree(1): it reads no configuration, so it syncs nothing (git 2.39). Safe for
+    threads.
+    """
+
+    def __init__(self, git: Git, folder: Path) -> None:
+        words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+        # Newer git looks into trees and commits as `fsck --strict` does, and would refuse a tree
+        # for an entry that was there before, such as a link named .gitignore.
+        plain = ("--literally", "-t")
+        self._helpers = {
+            kind: BatchProcess(git, *words, *plain, kind) for kind in ("tree", "commit")
+        }
+        self._helpers["blob"] = BatchProcess(git, *words)
+        self._folder = folder
+
+    def write(self, kind: str, content: bytes) -> str:
+        """Write an object; its name. Raises GitError, and OSError of a disk."""
+        # Git removes what a killed run leaves of this name (git-prune(1), `tmp_`).
+        path = f"{self._folder}/tmp_obj_runner_{effects.new_id()}"  # noqa: S108 - in git's own folder
+        effects.step("object", kind)
+        try:
+            _write(path, content)
+            return self._helpers[kind].ask(quote_path(path) + b"\n", read_line).decode()
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(path)  # noqa: PTH108 - text
+
+    def close(self) -> None:
+        """End the processes; they are started again when they are needed."""
+        for helper in self._helpers.values():
+            helper.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects of a repository: read through git, written beside git's own."""
+    """The objects of a repository."""
 
-    folder: Path
-    """Where the repository keeps its objects."""
     object_format: str
     reader: ObjectReader
+    writer: ObjectWriter | None = None
     memory: TreeMemory | None = None
-
-    # --- trees ------------------------------------------------------------------------
 
     def entry(self, tree: str | None, path: str) -> TreeEntry | None:
         """What a commit or tree holds at a path; None for nothing."""
@@ -104,10 +135,10 @@ class Objects:
             found = self.reader.read_anew(tree)
         kind, content = found or ("", b"")
         if kind == "commit":
-            said = _tree_said(content)
+            root = _tree_of_commit(content)
             if self.memory is not None and self.name(kind, content) == tree:
-                self.memory.commits[tree] = said
-            return self.entries(said)
+                self.memory.commits[tree] = root
+            return self.entries(root)
         if kind != "tree":
             raise GitError("cat-file", f"{tree} is no tree that is here", 1)
         # A tree is entries without separators: mode, blank, name, NUL, and then the raw digest,
@@ -130,7 +161,7 @@ class Objects:
         if self.memory is not None and commit in self.memory.commits:
             return self.memory.commits[commit]
         kind, content = self.reader.read(commit) or ("", b"")
-        return _tree_said(content) if kind == "commit" else commit
+        return _tree_of_commit(content) if kind == "commit" else commit
 
     def find_differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
         """The files that differ between two commits or trees; only folders that do are read.
@@ -167,24 +198,19 @@ class Objects:
             found |= level
         return set(found)
 
-    def with_files(
-        self, tree: str | None, files: Mapping[str, TreeEntry | None], *, written: bool = True
-    ) -> str:
+    def with_files(self, tree: str | None, files: Mapping[str, TreeEntry | None]) -> str:
         """The name of a tree with these files in it, None for a file that is to go.
 
-        It is written with the trees below it, or only named.
+        It is written with the trees below it where there is a writer.
         """
         there = self.entries(tree) if tree else {}
-        split = [(raw(path).split(b"/"), entry) for path, entry in files.items()]
-        keep = self._write_tree if written else self._name_tree
-        self._edit_tree(there, split, keep)
-        return keep(there)
+        self._edit_tree(there, [(raw(path).split(b"/"), entry) for path, entry in files.items()])
+        return self._keep_tree(there)
 
     def _edit_tree(
         self,
         there: Entries,
         files: Iterable[tuple[list[bytes], TreeEntry | None]],
-        keep: Callable[[Entries], str],
     ) -> None:
         """Put files into a tree, and keep what changed below it; the tree itself is not yet."""
         below: dict[bytes, list[tuple[list[bytes], TreeEntry | None]]] = {}
@@ -200,17 +226,17 @@ class Objects:
             folder = self.entries(old.sha) if old and old.mode == FOLDER else {}
             if not folder and all(entry is None for _, entry in inner):
                 continue  # nothing is there that could go
-            self._edit_tree(folder, inner, keep)
+            self._edit_tree(folder, inner)
             if folder:
-                there[name] = TreeEntry(FOLDER, keep(folder))
+                there[name] = TreeEntry(FOLDER, self._keep_tree(folder))
             else:  # git holds no empty folder, nor a tree of one that nothing refers to
                 there.pop(name, None)
 
-    def _name_tree(self, entries: Entries) -> str:
-        return self.name("tree", _tree_content(entries))
-
-    def _write_tree(self, entries: Entries) -> str:
-        name = self.write("tree", _tree_content(entries))
+    def _keep_tree(self, entries: Entries) -> str:
+        content = _tree_content(entries)
+        if self.writer is None:
+            return self.name("tree", content)
+        name = self.writer.write("tree", content)
         if self.memory is not None:
             self.memory.keep(name, entries)
         return name
@@ -220,67 +246,25 @@ class Objects:
         found = self.reader.read(name)
         return found[1] if found and found[0] == "blob" else None
 
-    # --- writing ----------------------------------------------------------------------
-
     def name(self, kind: str, content: bytes) -> str:
-        """What git calls an object with this content."""
-        hasher = hashlib.new(self.object_format, _header(kind, content))
+        """What git calls an object with this content ("Git Internals - Git Objects")."""
+        hasher = hashlib.new(self.object_format, b"%b %d\0" % (kind.encode(), len(content)))
         hasher.update(content)
         return hasher.hexdigest()
 
-    def write(self, kind: str, content: bytes) -> str:
-        """Write an object as durably as git does, unless it is there; its name. Raises OSError.
 
-        That is: synced before it gets its name. What makes the name durable is the sync of the
-        ref that follows, as with git's own `core.fsync=all`.
-        """
-        name = self.name(kind, content)
-        folder = f"{self.folder}/{name[:2]}"
-        path = f"{folder}/{name[2:]}"
-        with suppress(FileNotFoundError):
-            os.utime(path)  # as git does, so that a prune that runs now leaves it
-            return name
-        beside = f"{folder}/tmp_obj_{os.getpid()}_{name[2:10]}"  # noqa: S108 - `git gc` removes what is left
-        try:
-            # The header is compressed with the content ("Git Internals - Git Objects"); the name is
-            # the digest of both before that, so any level of compression gives the same object.
-            packer = zlib.compressobj(1)
-            # one after the other: joined, a text of megabytes would be in memory once more
-            parts = (packer.compress(_header(kind, content)), packer.compress(content))
-            _write(_begin(beside), beside, b"".join((*parts, packer.flush())))
-            effects.step("replace", path)
-            os.replace(beside, path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(beside)  # noqa: PTH108 - text
-            raise
-        return name
-
-
-def _begin(path: str) -> int:
-    """A new file; what a process of our number left there is taken away."""
-    with suppress(FileExistsError):
-        try:
-            return os.open(path, _NEW, _MODE)
-        except FileNotFoundError:
-            with suppress(FileExistsError):
-                os.mkdir(os.path.dirname(path))  # noqa: PTH102, PTH120 - text
-            return os.open(path, _NEW, _MODE)
-    os.unlink(path)  # noqa: PTH108 - text
-    return os.open(path, _NEW, _MODE)
-
-
-def _write(descriptor: int, path: str, content: bytes) -> None:
+def _write(path: str, content: bytes) -> None:
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        effects.fsync(descriptor, path)
+        descriptor = os.open(path, _NEW, 0o600)
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+        finally:
+            os.close(descriptor)
     except OSError as error:
         effects.add_path(error, path)
         raise
-    finally:
-        os.close(descriptor)
 
 
 def _folder(entry: TreeEntry | None) -> str | None:
@@ -291,13 +275,8 @@ def _file(entry: TreeEntry | None) -> TreeEntry | None:
     return entry if entry and entry.mode != FOLDER else None
 
 
-def _tree_said(commit: bytes) -> str:
+def _tree_of_commit(commit: bytes) -> str:
     return commit[len(b"tree ") : commit.index(b"\n")].decode()
-
-
-def _header(kind: str, content: bytes) -> bytes:
-    """What stands before the content of every object."""
-    return b"%b %d\0" % (kind.encode(), len(content))
 
 
 def _tree_content(entries: Entries) -> bytes:

@@ -1,4 +1,4 @@
-"""What a task may propose at most, told by `stat` alone before a byte of it is read."""
+"""The bounds of a task's proposal, checked by `stat` alone before a byte of it is read."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ def _find_differing(
     # In English: what git says is looked through for its words.
     plain = git.with_settings(LC_ALL="C")
     answer = plain.ask(*_CHANGED, seconds=seconds)
-    if _UNOPENED.search(answer.said):
+    if _UNOPENED.search(answer.stderr):
         make_readable(tree)
         answer = plain.ask(*_CHANGED, seconds=seconds)
-    if closed := _UNOPENED.search(answer.said):
+    if closed := _UNOPENED.search(answer.stderr):
         shown = inside(closed[1].rstrip("/"))
         short = _shorten(shown)
         raise ProposalError(

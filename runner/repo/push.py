@@ -59,7 +59,7 @@ def prepare_push(
     address = address_of(repository, remote)
     names = [f"{repository.git.line('rev-parse', '--verify', ref)}:{ref}" for ref in refs]
     # A configuration may name another program for that end (remote.<name>.receivepack,
-    # git-config(1)), which for a path is this machine: said here it is git's own.
+    # git-config(1)), which for a path is this machine: named here it is git's own.
     words = ("push", "--porcelain", "--no-recurse-submodules", "--receive-pack=git-receive-pack")
     effects.step("push", address)
     with _apart(repository, (*words, "--", address, *names), environ) as push:
@@ -70,7 +70,7 @@ def prepare_push(
 def prepare_question(
     repository: Repository, remote: str, environ: Mapping[str, str]
 ) -> Iterator[Push]:
-    """While entered, a remote's address can be asked for its HEAD, as `head_said` reads it.
+    """While entered, a remote's address can be asked for its HEAD, as `head_name` reads it.
 
     Raises RunnerError where a push there would be refused.
     """
@@ -80,7 +80,7 @@ def prepare_question(
         yield question
 
 
-def head_said(output: str) -> str:
+def head_name(output: str) -> str:
     """The branch in what `git ls-remote --symref ADDRESS HEAD` prints; empty where it has none."""
     found = _SYMREF.search(output)
     return found[1] if found else ""
@@ -92,9 +92,9 @@ def _apart(
 ) -> Iterator[Push]:
     """A git command in a folder of its own, by the person's own configuration."""
     with TemporaryFolder("push") as box:
-        folder, told = lay_apart(repository, Path(box), environ)
+        folder, env = lay_apart(repository, Path(box), environ)
         # a person's own hooks are meant for their repository, which this folder is not
-        yield Push(("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words), told)
+        yield Push(("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words), env)
 
 
 def lay_apart(
@@ -125,10 +125,10 @@ def record_push(repository: Repository, remote: str, ref: str) -> None:
 def address_of(repository: Repository, remote: str) -> str:
     """Where a push to a remote goes. Raises RunnerError where a push would run what it names."""
     configuration = repository.configuration()
-    said = _values_of_key(configuration, remote, "pushurl") or _values_of_key(
+    values = _values_of_key(configuration, remote, "pushurl") or _values_of_key(
         configuration, remote, "url"
     )
-    address = said[-1] if said else ""
+    address = values[-1] if values else ""
     hint = f"git remote set-url --push {remote} ADDRESS"
     # What begins with a dash is an option to somebody on the way (CVE-2017-1000117: a host that ssh
     # took for one).
@@ -155,18 +155,18 @@ def find_left_out(repository: Repository) -> tuple[str, ...]:
 
     Where a push fails, a person may want them in their own configuration.
     """
-    said = repository.configuration().said
-    keys = dict.fromkeys(one.key for one in said if one.scope not in (*OWN, "command"))
+    entries = repository.configuration().entries
+    keys = dict.fromkeys(one.key for one in entries if one.scope not in (*OWN, "command"))
     return tuple(key for key in keys if key.startswith(_HEEDED))
 
 
 def own_text(configuration: Configuration) -> str:
     """The person's own configuration as one file; what depends on the folder is taken up in it."""
-    own = (one for one in configuration.said if one.scope in OWN)
+    own = (one for one in configuration.entries if one.scope in OWN)
     return "".join(
         _entry(one.key, one.value)
         for one in own
-        # What they include is in `said` already, and a condition (gitdir:) would be asked of the
+        # What they include is in `entries` already, and a condition (gitdir:) would be asked of the
         # wrong folder here.
         if not one.key.startswith(("include.", "includeif."))
     )
@@ -186,16 +186,16 @@ def _escape(text: str) -> str:
 
 
 def _values_of_key(configuration: Configuration, remote: str, name: str) -> list[str]:
-    """All values of a remote's key; the remote's name is told in its own case."""
+    """Return all values of a remote's key; case counts in the remote's name."""
     key = f"remote.{remote}.{name}"
-    return [one.value for one in configuration.said if one.key == key]
+    return [one.value for one in configuration.entries if one.key == key]
 
 
 def _find_allowed(configuration: Configuration) -> list[str]:
     """Ways to reach an address that run no program it names, and those the person allows."""
     keys = (
         one.key.split(".")
-        for one in configuration.said
+        for one in configuration.entries
         if one.scope in OWN and one.value == "always" and one.key.startswith("protocol.")
     )
     more = (words[1] for words in keys if words[2:] == ["allow"])

@@ -17,7 +17,7 @@ from runner.repo.alternates import Lender
 from runner.repo.change_times import TICK
 from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
-from runner.repo.objects import Objects, TreeMemory
+from runner.repo.objects import DURABLE, Objects, ObjectWriter, TreeMemory
 from runner.repo.tree_files import signature
 from runner.repo.trees import (
     EMPTY,
@@ -67,15 +67,15 @@ class Repository:
         # a repository's core.worktree could lead anywhere
         # And `git status` would write the person's index anew and hold its lock while they work
         # (git(1), GIT_OPTIONAL_LOCKS).
-        said = {"GIT_OPTIONAL_LOCKS": "0", "GIT_WORK_TREE": str(folders.top)}
-        self.git = Git(folders.top, environment=said)
+        variables = {"GIT_OPTIONAL_LOCKS": "0", "GIT_WORK_TREE": str(folders.top)}
+        self.git = Git(folders.top, environment=variables)
         self._objects = ObjectReader(self.git)
+        self._writer = ObjectWriter(self.git.with_settings(DURABLE), folders.objects)
         self.trees = TreeMemory()
         """What was read of its trees; for scratch slots, too, which borrow its objects."""
-        self._told: tuple[tuple[str, ...], bytes] = ((), b"")
+        self._last_log: tuple[tuple[str, ...], bytes] = ((), b"")
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
-        self._plain = False
         self._closed_with: list[Callable[[], None]] = []
         self.sign_seconds = 30.0
         """How long a signing program may take."""
@@ -100,8 +100,9 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the process that reads objects, and what else was opened for this repository."""
+        """End the processes that are kept running, and what else was opened for this repository."""
         self._objects.close()
+        self._writer.close()
         for close in self._closed_with:
             close()
         self._closed_with.clear()
@@ -118,21 +119,11 @@ class Repository:
         """
         return self.git.with_settings(*self._look_at_configuration().silence())
 
-    def is_plain(self) -> bool:
-        """Whether refs and index are files that may be changed here as git itself would.
-
-        Asked anew like `quiet`. Else git does it.
-        """
-        alone = self.folders.git == self.folders.common
-        self._look_at_configuration()
-        return alone and self._plain
-
     def _look_at_configuration(self) -> Configuration:
         now = self._configuration_files()
         if self._configuration is None or now is None or now != self._configured:
             self._configuration = self._read_configuration()
             self._configured = None if self._configuration.includes else now
-            self._plain = self._configuration.is_plain
         return self._configuration
 
     def _configuration_files(self) -> tuple[StatCache, ...] | None:
@@ -185,9 +176,14 @@ class Repository:
         """The name of no object, in the length this repository uses."""
         return "0" * (64 if self.object_format() == "sha256" else 40)
 
-    def objects(self) -> Objects:
-        """Its objects: trees read, and new ones written without a process."""
-        return Objects(self.folders.objects, self.object_format(), self._objects, self.trees)
+    def write_object(self, kind: str, content: bytes) -> str:
+        """Write an object durably; its name. Raises GitError, and OSError of a disk."""
+        return self._writer.write(kind, content)
+
+    def objects(self, *, writes: bool = False) -> Objects:
+        """Its objects; trees that are made of them are only named, unless it `writes`."""
+        writer = self._writer if writes else None
+        return Objects(self.object_format(), self._objects, writer, self.trees)
 
     def empty_tree(self) -> str:
         """The name of the empty tree."""
@@ -243,9 +239,9 @@ class Repository:
         found = {path: objects.entry(treeish, self.prefix.whole(path)) for path in paths}
         return {path: entry for path, entry in found.items() if entry}
 
-    def _is_name(self, said: str | None) -> TypeGuard[str]:
+    def _is_name(self, name: str | None) -> TypeGuard[str]:
         """Whether that is an object's whole name, which means the same for ever."""
-        return said is not None and bool(_NAME.fullmatch(said))
+        return name is not None and bool(_NAME.fullmatch(name))
 
     def list_tree(self, treeish: str) -> tuple[str, ...]:
         """Every path of a tree that lies in the project, files and gitlinks."""
@@ -340,11 +336,11 @@ class Repository:
         Git is asked once of the same; only the last answer is kept.
         """
         asked = (tip, *options)
-        if self._told[0] != asked:
-            said = self.git.run("log", *options, "--end-of-options", tip, "--")
-            self._told = (asked, said)
-            return said
-        return self._told[1]
+        if self._last_log[0] != asked:
+            output = self.git.run("log", *options, "--end-of-options", tip, "--")
+            self._last_log = (asked, output)
+            return output
+        return self._last_log[1]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The commits that a commit names as its parents; none for what is no commit."""
@@ -368,8 +364,8 @@ class Repository:
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
         found = landed_commits.find_landed_commits(self.git, self.prefix, tips, limit)
         wanted = (task, attempt, False)
-        said = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
-        return next((commit for commit, told in said if told == wanted), None)
+        landings = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
+        return next((commit for commit, key in landings if key == wanted), None)
 
     def attributes(self, paths: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
         """Attributes such as `filter` that apply to paths, for each path that has any set."""
@@ -390,8 +386,8 @@ class Repository:
         Commands see them in scratch trees: of what a clone's own `.git` names, or links to, only
         what lies in the repository is read.
         """
-        said = self.configuration()
-        own, named = (said.value("core.excludesfile", own=only) for only in (True, False))
+        configuration = self.configuration()
+        own, named = (configuration.value("core.excludesfile", own=only) for only in (True, False))
         default = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
         mine = self.folders.top / os.path.expanduser(own or f"{default}/git/ignore")  # noqa: PTH111
         theirs = self.folders.top / os.path.expanduser(named or "")  # noqa: PTH111 - it never raises

@@ -10,8 +10,9 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import DURABLE, commit_tree
+from runner.repo.commit import commit_tree
 from runner.repo.git import GitError
+from runner.repo.objects import DURABLE
 from runner.repo.own_refs import list_refs, own_name
 from runner.text.wording import read_number
 
@@ -165,8 +166,8 @@ def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Dr
             continue
         merged = head is not None and repo.is_ancestor(tip, head)
         if merged or (tip == made and is_over(task)):
-            said = repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--")
-            time = max(0, read_number(said))
+            stamp = repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--")
+            time = max(0, read_number(stamp))
             yield Draft(branch, tip, note, time, "merged" if merged else f"{task} is over")
 
 

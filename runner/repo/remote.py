@@ -17,8 +17,7 @@ from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.repo.git import Answer, Git, GitTimeoutError
-from runner.repo.objects import Objects
+from runner.repo.git import Answer, Git, GitTimeoutError, text
 from runner.repo.push import address_of, lay_apart
 
 if TYPE_CHECKING:
@@ -36,14 +35,14 @@ _TRIES = 3
 """How often a push is tried that the remote refuses although nothing there has moved: another
 push may hold its locks for an instant."""
 _PAUSE = 0.3
-_SAID = 2000
+_LONGEST = 2000
 """Bytes of a remote's words that are kept."""
 _REJECTED = regex(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
 AWAY = "does not answer"
-"""What is said of a remote that gave no answer, by its name."""
+"""The message for a remote that gave no answer, behind its name."""
 
 
 class RemoteAwayError(RunnerError):
@@ -77,11 +76,11 @@ class Swap(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """What came of it, where the refs are then, and the remote's words where it refused."""
+    """What came of it, where the refs are then, and the output of the remote where it refused."""
 
     swap: Swap
     seen: Mapping[str, str]
-    said: str = ""
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,9 @@ class Remote:
         self.address = address_of(repository, name)
         self._who = repository.identity()
         self._box = TemporaryFolder("remote")
-        folder, told = lay_apart(repository, Path(self._box.name), environ)
-        self._git = OwnGit(folder, {**told, **_QUIET, "GIT_DIR": str(folder)})
-        kind = repository.lender().object_format
-        self._objects = Objects(folder / "objects", kind, repository.objects().reader)
+        folder, variables = lay_apart(repository, Path(self._box.name), environ)
+        self._git = OwnGit(folder, {**variables, **_QUIET, "GIT_DIR": str(folder)})
+        self._empty_tree = repository.empty_tree()
 
     def __enter__(self) -> Self:
         return self
@@ -169,14 +167,14 @@ class Remote:
         """
         # The objects come from elsewhere and stay: with fetch.fsckObjects (git-config(1)) a
         # malformed one is refused before it lies here.
-        told = {**self._git.environment, "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
+        env = {**self._git.environment, "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
         words = (
             *("-c", "core.hooksPath=/dev/null", "-c", "fetch.fsckObjects=true"),
             *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules"),
             *("--no-write-fetch-head", "--no-auto-maintenance", "--upload-pack=git-upload-pack"),
             *("--", self.address, commit),
         )
-        answer = OwnGit(self._git.folder, told).ask(*words, seconds=_FETCH)
+        answer = OwnGit(self._git.folder, env).ask(*words, seconds=_FETCH)
         if answer.exit:
             raise self._make_away_error(answer)
 
@@ -185,11 +183,18 @@ class Remote:
 
         Only this folder has it until it is pushed.
         """
-        tree = tree or self._objects.write("tree", b"")
-        above = f"parent {parent}\n" if parent else ""
-        who = f"{self._who.name} <{self._who.email}> {int(effects.now().timestamp())} +0000"
-        content = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}"
-        return self._objects.write("commit", content.encode("utf-8", "replace"))
+        if not tree:
+            self._git.run("mktree")
+            tree = self._empty_tree
+        who = {
+            f"GIT_{role}_{part}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for part, value in (("NAME", self._who.name), ("EMAIL", self._who.email))
+        }
+        onto = ("-p", parent) if parent else ()
+        git = OwnGit(self._git.folder, {**self._git.environment, **who})
+        stdin = message.encode("utf-8", "replace")
+        return text(git.run("commit-tree", *onto, tree, stdin=stdin)).strip()
 
     def swap(self, *moves: Move) -> Swapped:
         """Move all these refs, or none. Raises RemoteAwayError where it does not say what it has.
@@ -197,7 +202,7 @@ class Remote:
         A push without an answer, or one that is refused, is decided by what the remote has then.
         """
         refs = [move.ref for move in moves]
-        said = ""
+        output = ""
         for number in range(_TRIES):
             if number:
                 time.sleep(_PAUSE * number)
@@ -211,8 +216,8 @@ class Remote:
                 return Swapped(Swap.DONE, seen)
             if any(seen.get(move.ref) != move.old for move in moves):
                 return Swapped(Swap.MOVED, seen)
-            said = _words_of(answer)
-        return Swapped(Swap.REFUSED, seen, said)
+            output = _words_of(answer)
+        return Swapped(Swap.REFUSED, seen, output)
 
     def try_in_vain(self, commit: str, *refs: str) -> dict[str, str]:
         """Ask for what cannot be carried out; by ref what the remote says against it."""
@@ -226,7 +231,7 @@ class Remote:
         return {ref: why for ref, why in found if ref in refs}
 
     def _push(self, moves: Sequence[Move]) -> Answer:
-        # What is expected of a branch is said by no lease of git's: that would let it go back.
+        # A branch gets no lease of git's: that would let it go back.
         # Its commit stands on what is expected, so git's own rule (forward only) says the same.
         expected = [
             f"--force-with-lease={move.ref}:{move.old or ''}"
@@ -246,7 +251,7 @@ class Remote:
         try:
             return self._git.ask("-c", "core.hooksPath=/dev/null", *words, seconds=self.seconds)
         except GitTimeoutError as error:
-            return Answer(error.exit, b"", error.said)
+            return Answer(error.exit, b"", error.stderr)
 
     def _make_away_error(self, answer: Answer) -> RemoteAwayError:
         return RemoteAwayError(
@@ -258,8 +263,8 @@ class Remote:
 
 
 def _words_of(answer: Answer) -> str:
-    """What git and the remote said, both ends of it."""
+    """Return the error output of git and of the remote, both ends of it."""
     refused = [
         line for line in answer.out.decode("utf-8", "replace").splitlines() if line[:1] == "!"
     ]
-    return "\n".join((answer.said.strip()[-_SAID:], *refused)).strip()
+    return "\n".join((answer.stderr.strip()[-_LONGEST:], *refused)).strip()

@@ -114,9 +114,9 @@ def _attributes(top: Path, head: Head, listing: bytes) -> str:
 
 
 def _converts(configuration: Configuration, attributes: str) -> bool:
-    said = (configuration.value("core.autocrlf") or "").lower()
+    setting = (configuration.value("core.autocrlf") or "").lower()
     return (
-        said not in {"", "false", "no", "off", "0"}
+        setting not in {"", "false", "no", "off", "0"}
         or (configuration.value("core.eol") or "").lower() == "crlf"
         or re.search(r"\beol=crlf\b|working-tree-encoding=", attributes) is not None
     )

@@ -41,7 +41,7 @@ SETTINGS: Settings = (
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
 )
-"""Said to every git: no hook, no monitor, no helper, no network, no editor."""
+"""Settings of every git: no hook, no monitor, no helper, no network, no editor."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "",
@@ -59,7 +59,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS": "",
 }
-"""Said to every git beside the settings; wins over configuration where both speak."""
+"""Variables of every git; they win over configuration."""
 
 _KEPT = frozenset(
     {
@@ -97,7 +97,7 @@ def silence(names: Iterable[str]) -> Settings:
 def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     """Settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
     first = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
-    said = {
+    variables = {
         name: value
         for name, value in environ.items()
         if first and name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
@@ -105,15 +105,15 @@ def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, 
     for number, (key, value) in enumerate(settings, start=first):
         # Variables win over every file (git-config(1), GIT_CONFIG_COUNT), whatever that of a clone
         # says.
-        said[f"GIT_CONFIG_KEY_{number}"] = key
-        said[f"GIT_CONFIG_VALUE_{number}"] = value
-    return said | {"GIT_CONFIG_COUNT": str(first + len(settings))}
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables | {"GIT_CONFIG_COUNT": str(first + len(settings))}
 
 
-def find_unwanted(said: Mapping[str, str]) -> list[str]:
+def find_unwanted(variables: Mapping[str, str]) -> list[str]:
     """Names of git's own variables in this process (a hook sets them) that must not reach git."""
     return [
         name
         for name in os.environ
-        if name.startswith("GIT_") and name not in _KEPT and name not in said
+        if name.startswith("GIT_") and name not in _KEPT and name not in variables
     ]

@@ -18,11 +18,11 @@ from runner.repo.git import (
     GitTimeoutError,
     ObjectReader,
     StoppedError,
+    UnusualError,
     disk_error,
     raw,
     text,
 )
-from runner.repo.lock_files import UnusualError
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
 from runner.repo.small_tree import SmallTree
@@ -101,7 +101,7 @@ class Scratch:
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
         self._git = replace(self._git, stopped=lambda: self.stopped())  # noqa: PLW0108 - set later
         self._reader = ObjectReader(self._git)
-        self._objects = Objects(self._git_folder / "objects", lender.object_format, self._reader)
+        self._objects = Objects(lender.object_format, self._reader)
         self._small = SmallTree(self.tree_folder, self._git_folder / "index", self._objects)
 
     @classmethod
@@ -280,7 +280,7 @@ class Scratch:
         return self.snapshot().changes
 
     def snapshot(self) -> Snapshot:
-        """Ask the files what differs from the base, whatever git was told in the tree.
+        """Ask the files what differs from the base, whatever git's index holds.
 
         Contents are the very bytes of `tree`, read here or made objects; it is named and not
         written. Modes are as they are: 120000 for a link, 160000 for a repository inside, its own
@@ -338,8 +338,8 @@ class Scratch:
             if tells_changes(self.slot):
                 os.link(self._git_folder / "index", index)
         except OSError as error:
-            said = "the scratch slot was damaged while the task ran"
-            raise RunnerError(said, where=str(self.slot)) from error
+            message = "the scratch slot was damaged while the task ran"
+            raise RunnerError(message, where=str(self.slot)) from error
         git = self._on("index.work")
         if not index.exists():  # an index that says nothing of times: git reads every file
             git.run("read-tree", self.base or "--empty")
@@ -368,15 +368,15 @@ class Scratch:
             raise StoppedError
 
     def _add_tree(self, git: Git) -> str:
-        """Add the whole tree; what git said where it could not hold all of it."""
+        """Add the whole tree; return git's error output where it could not add all of it."""
         add = partial(git.with_settings(LC_ALL="C").ask, "add", "--all", "--ignore-errors")
         answer = self._answer(add)
         if answer.exit:
             make_readable(self.tree_folder)
             answer = add()
-        if answer.exit and (error := disk_error(answer.said, self.slot)):
+        if answer.exit and (error := disk_error(answer.stderr, self.slot)):
             raise error
-        return answer.said or "?" if answer.exit else ""
+        return answer.stderr or "?" if answer.exit else ""
 
     def _answer(self, ask: Callable[..., T]) -> T:
         try:
@@ -389,7 +389,7 @@ class Scratch:
     def _name_tree(self, changes: Iterable[TreeChange]) -> str:
         """Name of the base's tree with these changes."""
         entries = {self.lender.prefix.whole(at.path): at.entry for at in changes}
-        return self._objects.with_files(self.base, entries, written=False)
+        return self._objects.with_files(self.base, entries)
 
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
         """New paths that a file system without case takes for another one, with that one."""

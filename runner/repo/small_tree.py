@@ -1,9 +1,8 @@
 """A slot's tree, looked at and put back without a process of git.
 
 Git takes five milliseconds to begin and to end, and looks at a file no quicker than it is looked at
-here, where folders that nobody touched need not be listed. Only what git would certainly say in the
-same way is said: everything else, and every tree that is larger, raises UnusualError, and git is
-asked.
+here, where folders that nobody touched need not be listed. It handles only the cases that are
+provably equal to git: everything else, and every larger tree, raises UnusualError, and git decides.
 """
 
 # ruff: noqa: PTH118, PTH208 - names are bytes, as git has them
@@ -21,9 +20,8 @@ from runner import effects
 from runner.lazy_dataclass import dataclass
 from runner.repo.change_times import tells_changes
 from runner.repo.exclude_rules import ExcludeRules
-from runner.repo.git import text
+from runner.repo.git import UnusualError, text
 from runner.repo.index_file import EMPTY_INDEX, read_index
-from runner.repo.lock_files import UnusualError
 from runner.repo.tree_files import put, read_regular
 from runner.repo.trees import (
     KnownFolder,
@@ -255,10 +253,10 @@ class SmallTree:
         self, path: bytes, folder: KnownFolder, names: Collection[bytes], inside: int, look: _Look
     ) -> None:
         """Note those files of a folder that are not as they were."""
-        before, told = self._now(), tells_changes(self._index.parent)
+        before, is_reliable = self._now(), tells_changes(self._index.parent)
         for name in names:
             found, row = status_in(name, inside), folder.files[name]
-            if told and is_unchanged(row, found):
+            if is_reliable and is_unchanged(row, found):
                 continue
             # Of another size it is another file, which may be too large to be read.
             if found.st_size != row.size or not self._is_as_in_base(path + name):

@@ -28,7 +28,7 @@ CHECKPOINT = "Checkpoint"
 FILES = "Files"
 """The digest of the bytes that the other trailers are about (`repo/files_digest`)."""
 WAIVED = "Waived"
-"""A person's word that a task needs no proof, told by the record commit behind it."""
+"""A person's waiver of a task's proof, in the record commit behind it."""
 PROJECT = "Project"
 """The folder of the plan whose task it is (`repo/projects`)."""
 HELD_OUT = "Held-out"
@@ -107,7 +107,7 @@ def task_trailers(
 ) -> tuple[tuple[str, str], ...]:
     """The trailers of a task's commit; `others` are Coverage, Review, Tools, Checked by name.
 
-    Tests of other tasks can be hundreds: they are told in one line.
+    Tests of other tasks can be hundreds: they share one line.
     """
     proofs = tuple(proofs)
     given = {name.capitalize(): value for name, value in others.items()}
@@ -161,8 +161,8 @@ def regression_line(proofs: Iterable[Proof]) -> str:
     bad = len(verdicts) - good - known
     contracts = f"{len(verdicts)} test contract{'' if len(verdicts) == 1 else 's'}"
     line = f"{contracts} of {len(tasks)} task{'' if len(tasks) == 1 else 's'}"
-    said = (f"{bad} fail" * bool(bad), f"{known} as red as before" * bool(known))
-    more = ", ".join(part for part in said if part)
+    parts = (f"{bad} fail" * bool(bad), f"{known} as red as before" * bool(known))
+    more = ", ".join(part for part in parts if part)
     if not more:
         return f"{line} {'passes' if len(verdicts) == 1 else 'pass'}"
     return f"{line}: {good} pass, {more}"
@@ -194,33 +194,33 @@ def parse_row(line: str) -> tuple[AcceptanceRow, ProvenBy | None] | None:
     """Return the row and the grade of a trailer's value; None for one of another's making."""
     try:
         item, verdict, *words = shlex.split(line)
-        told: dict[str, list[str]] = {}
+        fields: dict[str, list[str]] = {}
         for word in words:
             name, _, value = word.partition("=")
-            told.setdefault(name, []).append(value)
+            fields.setdefault(name, []).append(value)
 
         def last(name: str) -> str:
-            return told.get(name, [""])[-1]
+            return fields.get(name, [""])[-1]
 
         row = AcceptanceRow(
             item,
             ItemVerdict(verdict),
             Judge(last("judge")),
             last("by"),
-            tuple(told.get("tests", ())),
-            tuple(told.get("evidence", ())),
+            tuple(fields.get("tests", ())),
+            tuple(fields.get("evidence", ())),
             last("sentence"),
             Doubt(last("doubt")),
             last("prompt"),
         )
-        return row, ProvenBy(last("grade")) if "grade" in told else None
+        return row, ProvenBy(last("grade")) if "grade" in fields else None
     except ValueError:
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class SaidProof:
-    """A proof as a trailer says it."""
+class ProofTrailer:
+    """A proof as a trailer holds it."""
 
     id: str
     verdict: str
@@ -235,23 +235,23 @@ class SaidProof:
 _LARGEST = 10**15
 
 
-def parse_proof(line: str) -> SaidProof | None:
+def parse_proof(line: str) -> ProofTrailer | None:
     """The proof that a trailer's value says, or None when it is not of our making."""
     words = line.split()
     if len(words) < 3 or not all("=" in word for word in words[2:]):  # noqa: PLR2004 - id, verdict, exit
         return None
-    said = dict(word.split("=", 1) for word in words[2:])
+    fields = dict(word.split("=", 1) for word in words[2:])
     try:
-        exit_code, seconds = int(said.pop("exit")), float(said.pop("seconds"))
-        output, base = said.pop("output"), said.pop("on", "")
-        by = ProvenBy(said.pop("by")) if "by" in said else None
-        counts = tuple((name, int(number)) for name, number in said.items())
+        exit_code, seconds = int(fields.pop("exit")), float(fields.pop("seconds"))
+        output, base = fields.pop("output"), fields.pop("on", "")
+        by = ProvenBy(fields.pop("by")) if "by" in fields else None
+        counts = tuple((name, int(number)) for name, number in fields.items())
     except (KeyError, ValueError):
         return None
     numbers = (exit_code, seconds, *(number for _, number in counts))
     if not all(abs(one) < _LARGEST for one in numbers):  # neither is NaN
         return None
-    return SaidProof(words[0], words[1], exit_code, seconds, output, counts, base, by)
+    return ProofTrailer(words[0], words[1], exit_code, seconds, output, counts, base, by)
 
 
 def coverage_line(coverage: Coverage | None) -> str:
@@ -346,8 +346,8 @@ def parse_checked(value: str) -> Checked | None:
 # --- waivers --------------------------------------------------------------------------
 
 
-class ToldWaiver(NamedTuple):
-    """What a record commit tells of a task that a person waived: for the bytes of its own tree."""
+class WaiverTrailer(NamedTuple):
+    """A person's waiver of a task, from a record commit; it holds for the files of its tree."""
 
     task: str
     what: str
@@ -359,15 +359,15 @@ class ToldWaiver(NamedTuple):
 _WAIVED = regex(r"(?P<task>\S+) (?P<what>sha256:[0-9a-f]{64}) (?P<reason>.+)")
 
 
-def format_waived(told: ToldWaiver) -> str:
+def format_waived(waiver: WaiverTrailer) -> str:
     """The value of a `Waived:` trailer."""
-    return f"{_word(told.task)} {told.what} {one_line(told.reason)}"
+    return f"{_word(waiver.task)} {waiver.what} {one_line(waiver.reason)}"
 
 
-def parse_waived(value: str, commit: str) -> ToldWaiver | None:
+def parse_waived(value: str, commit: str) -> WaiverTrailer | None:
     """What the `Waived:` trailer of a commit says; None for one that is not of our making."""
     match = _WAIVED.fullmatch(value)
-    return ToldWaiver(match["task"], match["what"], match["reason"], commit) if match else None
+    return WaiverTrailer(match["task"], match["what"], match["reason"], commit) if match else None
 
 
 # --- a whole message ------------------------------------------------------------------

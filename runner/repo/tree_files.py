@@ -23,8 +23,7 @@ from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.change_times import TICK, tells_changes
-from runner.repo.git import raw, text
-from runner.repo.lock_files import UnusualError
+from runner.repo.git import UnusualError, raw, text
 from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
 
 
 # Each folder is opened from the one above it, never by a path: a command that puts a link in its
-# place between look and use is told so by ENOTDIR or ELOOP (openat(2), open(2)).
+# place between look and use fails with ENOTDIR or ELOOP (openat(2), open(2)).
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocking: to open a pipe that nobody writes to would wait for ever (fifo(7)).
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC

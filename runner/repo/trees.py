@@ -207,8 +207,8 @@ def leave_out_gitlinks(git: Git, tree: Path, paths: Iterable[str]) -> None:
     listed = list(paths)
     if not listed:
         return
-    said = b"".join(raw(path) + b"\0" for path in listed)
-    git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=said)
+    names = b"".join(raw(path) + b"\0" for path in listed)
+    git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=names)
     for path in listed:
         with suppress(OSError):
             (tree / path).rmdir()  # git makes a folder for each

@@ -1,4 +1,4 @@
-"""What GitHub Actions is told of a run: annotations beside the lines, and a page for the step.
+"""A run's output for GitHub Actions: annotations beside the lines, and a page for the step.
 
 Workflow commands and GITHUB_STEP_SUMMARY as in GitHub's "Workflow commands for GitHub Actions".
 """
@@ -88,8 +88,8 @@ def step_summary(results: Results) -> str:
 
 def _counts(results: Results) -> str:
     statuses = [task.status for task in results.tasks]
-    said = [f"{statuses.count(one)} {one}" for one in Status if one in statuses]
-    return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(said) or 'none'}"
+    counts = [f"{statuses.count(one)} {one}" for one in Status if one in statuses]
+    return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(counts) or 'none'}"
 
 
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)

@@ -29,7 +29,7 @@ SUMMARY = "https://slsa.dev/verification_summary/v1"
 VERIFIER = "urn:task-graph-runner"
 ALL_PROVEN, SOME_PROVEN = "RUNNER_ALL_PROVEN", "RUNNER_SOME_PROVEN"
 """Levels of our own; SLSA's begin with SLSA_."""
-WHAT, PROOF, TOLD = "spec/what", "spec/proof", "told-in"
+WHAT, PROOF, RECORD = "spec/what", "spec/proof", "told-in"
 """Names of what a task's proof was configured by, and of the commit that tells it."""
 RESULTS = ("PASSED", "WARNED", "FAILED")
 _HEX = re.compile(r"[0-9a-f]+")
@@ -62,7 +62,7 @@ def task_statement(evidence: Evidence) -> Object:
             "configuration": [
                 _descriptor(f"{evidence.task}/{WHAT}", "sha256", evidence.spec.what),
                 _descriptor(f"{evidence.task}/{PROOF}", "sha256", evidence.spec.proof),
-                _descriptor(f"{evidence.task}/{TOLD}", "gitCommit", evidence.told_in),
+                _descriptor(f"{evidence.task}/{RECORD}", "gitCommit", evidence.recorded_in),
             ],
             "passedTests": plain(passed),
             "warnedTests": plain(warned),
@@ -241,17 +241,17 @@ def find_digest(found: Json, name: str, algorithm: str) -> str:
     return ""
 
 
-def find_differences(told: Json, known: Json, where: str = "") -> Iterator[Fault]:
-    """Where what is told is not what is known; fields that only the former has are passed by."""
-    if isinstance(told, dict) and isinstance(known, dict):
+def find_differences(claimed: Json, known: Json, where: str = "") -> Iterator[Fault]:
+    """Find where a claim differs from what is known; fields only of the claim are ignored."""
+    if isinstance(claimed, dict) and isinstance(known, dict):
         for name, value in known.items():
             place = f"{where}.{name}" if where else name
-            yield from find_differences(told.get(name), value, place)
-    elif isinstance(told, list) and isinstance(known, list) and len(told) == len(known):
-        for number, (one, other) in enumerate(zip(told, known, strict=True)):
+            yield from find_differences(claimed.get(name), value, place)
+    elif isinstance(claimed, list) and isinstance(known, list) and len(claimed) == len(known):
+        for number, (one, other) in enumerate(zip(claimed, known, strict=True)):
             yield from find_differences(one, other, f"{where}[{number}]")
-    elif told != known:
-        yield Fault(where, f"it says {_shown(told)}; the commit says {_shown(known)}")
+    elif claimed != known:
+        yield Fault(where, f"it says {_shown(claimed)}; the commit says {_shown(known)}")
 
 
 def _shown(value: Json) -> str:

@@ -97,7 +97,7 @@ def full_checkpoint(checkpoint: Checkpoint) -> str:
         f"Last landed: {display(checkpoint.commit[:12]) or NOT_APPLICABLE}",
         f"Acceptance: {_criteria(checkpoint.criteria)}",
         *(f"- {display(task)}: {display(text)}" for task, text in checkpoint.criteria.unnamed),
-        *(f"SAST of {display(task)}: {display(said)}" for task, said in checkpoint.sast),
+        *(f"SAST of {display(task)}: {display(counts)}" for task, counts in checkpoint.sast),
     ]
     return "\n" + "\n".join(lines) + "\n\n"
 
@@ -128,13 +128,13 @@ def _is_named(criterion: str, task: Task) -> bool:
 
 
 def _format_tasks(tasks: Iterable[tuple[str, str]]) -> str:
-    said = [f"{display(task)} ({display(title)})" for task, title in tasks]
-    return ", ".join(said) or NOT_APPLICABLE
+    names = [f"{display(task)} ({display(title)})" for task, title in tasks]
+    return ", ".join(names) or NOT_APPLICABLE
 
 
 def _format_count(tasks: tuple[tuple[str, str], ...]) -> str:
-    said = "; ".join(f"{display(task)} ({display(why)})" for task, why in tasks)
-    return f"{len(tasks)}" + (f" — {said}" if said else "")
+    names = "; ".join(f"{display(task)} ({display(why)})" for task, why in tasks)
+    return f"{len(tasks)}" + (f" — {names}" if names else "")
 
 
 def _regression(failing: tuple[str, ...] | None) -> str:
@@ -172,7 +172,7 @@ class CheckpointDocument:
     sync: Callable[[], None] = lambda: None
     """Makes the journal durable: the file says nothing that a crash could take back."""
     sync_lines: Callable[[], None] = lambda: None
-    """The same, and that lines were written too: only what ends the file is told from a repeat."""
+    """The same, and that lines were written too: only the file's end differs from a repeat."""
     attempts: Callable[[], Iterable[Record]] = lambda: ()
     """Reads from the journal how attempts ended."""
     path: str = f"{BUILD}/CHECKPOINT.md"
@@ -184,16 +184,16 @@ class CheckpointDocument:
     """Finished tasks whose line is not written yet, in their order."""
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
     """The last attempt of each task that is not DONE."""
-    _said: dict[str, str | None] = field(default_factory=dict)
-    """What the implementer of each task said last of its work; None where nobody is heard."""
+    _last: dict[str, str | None] = field(default_factory=dict)
+    """The last summary of each task's implementer; None where nobody is heard."""
     _files: dict[str, int] = field(default_factory=dict)
     """How many files the last attempt at each task landed; 0 where it is not among them."""
     _unseen: dict[str, str] = field(default_factory=dict)
     """What no compiler looked at of each task's last attempt, and why."""
-    _told: bool = False
+    _written: bool = False
     """Whether this run wrote a line of any task."""
     _scanning: set[str] = field(default_factory=set)
-    """Tasks whose line said that their scan still ran."""
+    """Tasks whose line showed a running scan."""
     _share: TimeQuota = field(default_factory=lambda: TimeQuota(SHARE_OF_RUN_TIME))
 
     def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
@@ -236,7 +236,7 @@ class CheckpointDocument:
         """The state has no proofs of an attempt that failed: a killed run's are in the journal."""
         ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
         untold = ids - self._tried.keys()
-        unheard = self._waiting.keys() - self._said.keys()
+        unheard = self._waiting.keys() - self._last.keys()
         uncounted = self._waiting.keys() - self._files.keys()
         for record in self.attempts() if untold | unheard | uncounted else ():
             if record.task in untold and isinstance(record.event, AttemptFinished):
@@ -260,17 +260,17 @@ class CheckpointDocument:
         """Keep what an implementer says; of blocks nobody says more than the plan does."""
         match record.event:
             case AttemptStarted(implementer="blocks" | "check"):
-                self._said[record.task] = None
+                self._last[record.task] = None
             case AttemptStarted(implementer=name) if name:  # none where only the proof runs
-                self._said[record.task] = ""
-            case AttemptFinished(summary=said) if said and self._said.get(record.task) is not None:
-                self._said[record.task] = said
+                self._last[record.task] = ""
+            case AttemptFinished(summary=text) if text and self._last.get(record.task) is not None:
+                self._last[record.task] = text
 
     def close(self, journal: JournalWriter) -> None:
         """At the end of a run: nothing waits to be written, and the last batch is summed up."""
         self.catch_up(journal)
         state = journal.state
-        if self._told and state.since_checkpoint:
+        if self._written and state.since_checkpoint:
             since, number = list(state.since_checkpoint), state.checkpoints + 1
             self.sync_lines()
             text = full_checkpoint(self._checkpoint(number, state, since))
@@ -306,7 +306,7 @@ class CheckpointDocument:
         # and stay once (`append_text`).
         append_text(self.root / self.path, text, head=HEAD)
         self._waiting.clear()
-        self._told = True
+        self._written = True
         self.note(CheckpointWritten("line", state.checkpoints, tuple(lines)), "")
         for reached, completed in full:
             self.note(CheckpointWritten("full", reached, completed), "")
@@ -345,7 +345,7 @@ class CheckpointDocument:
         return grade_alone(known, task.outputs if task else ()).caveat
 
     def _hear(self, known: TaskState) -> str:
-        return (self._said.get(known.id) or "") if known.status is Status.DONE else ""
+        return (self._last.get(known.id) or "") if known.status is Status.DONE else ""
 
     def _find_proofs(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
         """What has a task's proofs to show: its DONE, else its last attempt."""
@@ -375,8 +375,8 @@ class CheckpointDocument:
     def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
         """The cross-task state: what held changes break; None where no tests of others ran."""
         held = self._find_all(Status.BLOCKED)
-        said = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
-        ran = [failing for failing in said if failing is not None]
+        counts = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
+        ran = [failing for failing in counts if failing is not None]
         return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None
 
     def _collect_notes(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
@@ -389,9 +389,9 @@ class CheckpointDocument:
     def _late_scans(self) -> tuple[tuple[str, str], ...]:
         """Counts of scans that still ran when their task's line was written."""
         known = {id_: self.sast(id_) for id_ in sorted(self._scanning)}
-        late = {id_: said for id_, said in known.items() if said != "pending"}
+        late = {id_: counts for id_, counts in known.items() if counts != "pending"}
         self._scanning -= late.keys()
-        return tuple((id_, sast_counts(said)) for id_, said in late.items())
+        return tuple((id_, sast_counts(counts)) for id_, counts in late.items())
 
     def _title_patterns(self, patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
         return tuple((pattern, self.pattern_title(pattern)) for pattern in patterns)

@@ -32,11 +32,11 @@ QUIET, NORMAL, VERBOSE = 0, 1, 2
 _NOBODY = -1
 """No thread's number."""
 _LOG_BYTES = 16_384
-"""How much of one command's log is shown with its task; what is left out is said."""
+"""How much of one command's log is shown with its task; a note counts the rest."""
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether colours are welcome: a terminal, and nobody said NO_COLOR (no-color.org)."""
+    """Whether colours are welcome: a terminal, and NO_COLOR is not set (no-color.org)."""
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
@@ -77,7 +77,7 @@ class Console:
         self._lock = RLock()
         self._groups: dict[str, list[str]] | None = {} if grouped else None
         self._unheard: dict[str, str] = {}
-        """The log of what each task's implementer says, until it has been said."""
+        """The log of each task's implementer, until it has been shown."""
         self._hints: set[str] = set()
         """The hints that were shown."""
         self._pauser = 0
@@ -181,7 +181,7 @@ class Console:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep quiet in here whoever asks a person: what goes on meanwhile is said afterwards."""
+        """Keep quiet in here whoever asks a person: what goes on meanwhile is shown afterwards."""
         with self._lock:
             before, self._pauser = self._pauser, _NOBODY
         try:

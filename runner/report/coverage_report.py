@@ -88,13 +88,13 @@ def _index(paths: list[str], lines: Mapping[str, Lines]) -> bytes:
 
 
 def _page(path: str, one: Lines, content: bytes) -> bytes:
-    said = []
+    lines = []
     # Of the bytes: in text a form feed or U+2028 would begin a line that no tool counts.
     for number, line in enumerate(content.splitlines(), 1):
         kind = ("y" if number in one.ran else "n") if number in one.executable else ""
         text = escape(display(line.decode("utf-8", "replace")))
-        said.append(f'<pre class="{kind}">{number:>5}  {text}</pre>')
-    return _whole(display(path), "\n".join(said))
+        lines.append(f'<pre class="{kind}">{number:>5}  {text}</pre>')
+    return _whole(display(path), "\n".join(lines))
 
 
 def _whole(title: str, body: str) -> bytes:

@@ -36,7 +36,7 @@ _WORDS = re.compile(r"\w+|\s+|.")
 _MOST_WORDS = 400
 _MOST_PAIRS = 500
 _ALIKE = 0.4
-"""Two lines less alike than this are told apart as a whole."""
+"""Two lines less alike than this are marked as a whole."""
 
 _RED, _GREEN, _CYAN, _BOLD, _REVERSE, _END = (
     f"\x1b[{code}m" for code in ("31", "32", "36", "1", "7", "0")
@@ -70,7 +70,7 @@ def diff_text(before: bytes | None, change: Change, *, colour: bool, width: int)
 
 
 class _Line(NamedTuple):
-    """A line of the diff; `sign` is empty for what is only said."""
+    """A line of the diff; `sign` is empty for a note."""
 
     sign: str
     text: str
@@ -91,7 +91,7 @@ def _paint(line: _Line) -> str:
 
 def _heading(before: bytes | None, change: Change) -> Iterator[_Line]:
     path = display(redact(change.path))
-    yield from (_Line("h", said) for said in _notes(before, change))
+    yield from (_Line("h", note) for note in _notes(before, change))
     yield _Line("h", f"--- {'/dev/null' if before is None else f'a/{path}'}")
     yield _Line("h", f"+++ {'/dev/null' if change.content is None else f'b/{path}'}")
 

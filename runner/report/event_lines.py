@@ -79,7 +79,7 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 def _format_start(mode: str, how: str, attempt: int) -> str:
     number = name_attempt(attempt) if attempt > 0 else ""
     if mode == "prove":  # it may come several times an attempt: the branch moves meanwhile
-        return "proof alone, on the branch as it is now" + (f" ({number})" if number else "")
+        return "re-testing on the updated branch" + (f" ({number})" if number else "")
     return f"started ({', '.join(filter(None, (number, how)))})"
 
 
@@ -129,7 +129,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
 
 
 def _plan_lines(record: Record) -> Iterator[str]:
-    """What is said of a plan that a task has of its own, and of a person's words."""
+    """Yield the lines on a task's own plan, and on a person's answers."""
     match record.event:
         case AuthorFinished(by=by, files=0):
             yield f"tests by {display(by)} refused"
@@ -154,8 +154,8 @@ def _notes(findings: Sequence[Finding], paint: Paint) -> Iterator[str]:
         one for one in findings if one.check != WHAT_CHANGED or one.severity is not Severity.NOTE
     ]
     for finding in findings[:_FINDINGS_SHOWN]:
-        said = display(f"{finding.check}: {_place(finding)}{finding.message}")
-        yield f"{paint('yellow', '⚠')} {said}"
+        text = display(f"{finding.check}: {_place(finding)}{finding.message}")
+        yield f"{paint('yellow', '⚠')} {text}"
     if len(findings) > _FINDINGS_SHOWN:
         yield f"⚠ … and {len(findings) - _FINDINGS_SHOWN} more"
 

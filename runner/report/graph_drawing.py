@@ -210,12 +210,12 @@ class _Lanes:
         """`+-|-+`: from every joined lane to the column of the task."""
         ends = {column, *joined}
         first, last = min(ends), max(ends)
-        said = ""
+        line = ""
         for place, one in enumerate(self._held):
             inside = first <= place <= last
             cell = "+" if place in ends else "|" if one else "-" if inside else " "
-            said += cell + ("-" if first <= place < last else " ")
-        return said.rstrip()
+            line += cell + ("-" if first <= place < last else " ")
+        return line.rstrip()
 
 
 # --- svg ------------------------------------------------------------------------------

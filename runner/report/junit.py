@@ -86,8 +86,8 @@ def _properties(task: TaskResult) -> Iterator[tuple[str, str]]:
 def _proof(proof: Proof) -> str:
     counts = ", ".join(count_words(number, name) for name, number in proof.counts)
     verdict = proof.note if proof.was_cut_off else proof.verdict
-    said = f"{verdict} in {proof.seconds:.2f} s, exit {proof.exit}"
-    return f"{said}: {counts}" if counts else said
+    result = f"{verdict} in {proof.seconds:.2f} s, exit {proof.exit}"
+    return f"{result}: {counts}" if counts else result
 
 
 def _endings(results: Results, task: TaskResult) -> Iterator[Element]:

@@ -167,7 +167,7 @@ class LiveConsole(Console):
             self._above.append(text)
 
     def _clear(self) -> None:
-        """Take the view from the terminal, and say what was to be said above it."""
+        """Take the view from the terminal, and print the pending lines above it."""
         text = self._erasure() + "".join(f"{line}\n" for line in self._above)
         self._above.clear()
         self._drawn = []

@@ -1,4 +1,4 @@
-"""`artifacts/build/runs/<run>.json`: what one run was told, what it did, and what that cost."""
+"""`artifacts/build/runs/<run>.json`: what one run had to do, what it did, and what that cost."""
 
 from __future__ import annotations
 

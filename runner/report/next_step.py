@@ -89,9 +89,9 @@ def next_step(
 
 
 def _find_broken(known: TaskState, state: RunState) -> tuple[str, ...]:
-    """What its held change breaks: told before these are STALE, too."""
-    told = victims(known.findings) if known.reason is Reason.REGRESSION else ()
-    return told or victims_of(known.id, state)
+    """Return what its held change breaks, also before these are STALE."""
+    recorded = victims(known.findings) if known.reason is Reason.REGRESSION else ()
+    return recorded or victims_of(known.id, state)
 
 
 def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
@@ -119,13 +119,15 @@ def _mend(known: TaskState, hint: str) -> str:
     """Checks refused it: the plan is mended, or its work finished, or it is tried as it is."""
     name = display(known.id)
     refused = [one for one in known.findings if one.refuses]
-    if hint and refused and all(one.check == SCOPE for one in refused):
+    if hint and refused and all(one.check in (SCOPE, "implementer") for one in refused):
         if hint.startswith("- "):
             return f"make this the Output files line of its section, then `runner`:  {hint}"
         return f"{hint}; then `runner retry {name}`"
     if was_refused(known):
-        return f"mend the plan{_or_finish(known)}, then `runner`"
-    return f"mend the plan{_or_finish(known)}, then `runner`; as it is: `runner retry {name}`"
+        return f"fix the plan{_or_finish(known)}, then `runner`"
+    return (
+        f"fix the plan{_or_finish(known)}, then `runner`; to retry unchanged: `runner retry {name}`"
+    )
 
 
 def _or_finish(known: TaskState) -> str:

@@ -144,15 +144,15 @@ def _rule(rule: str, security: Sequence[str]) -> Object:
 
 
 def _result(one: Result, index: int) -> Object:
-    said: Object = {
+    result: Object = {
         "ruleId": _text(one.rule),
         "ruleIndex": index,
         "level": one.level,
         "message": {"text": _text(one.message) or "a finding"},
     }
     if one.path:
-        said["locations"] = [{"physicalLocation": _place(one)}]
-    return said
+        result["locations"] = [{"physicalLocation": _place(one)}]
+    return result
 
 
 def _place(one: Result) -> Object:

@@ -19,7 +19,7 @@ class Flag(NamedTuple):
 
 
 class Known(NamedTuple):
-    """One command, as a shell must know it; `staged-write stage` is one of its own."""
+    """One command, as a shell must know it; `pipeline sast-log` is one of its own."""
 
     name: str
     summary: str
@@ -39,7 +39,7 @@ def _below(commands: Sequence[Known]) -> list[Known]:
 
 def _bash(commands: Sequence[Known]) -> Iterator[str]:
     """A function for `complete -F` (bash manual, Programmable Completion)."""
-    yield "# runner completion bash: source this"
+    yield "# runner help completion bash: source this"
     yield "_runner() {"
     yield "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}"
     yield "  local command=run word flags= words=none choices= index"
@@ -51,9 +51,10 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
     yield "      *) break ;;"
     yield "    esac"
     yield "  done"
-    yield '  ((++index < COMP_CWORD)) && case "$command ${COMP_WORDS[index]}" in'
+    yield '  while ((++index < COMP_CWORD)); do case "$command ${COMP_WORDS[index]}" in'
     yield f'    {"|".join(map(_pattern, _below(commands)))}) command+=" ${{COMP_WORDS[index]}}" ;;'
-    yield "  esac"
+    yield "    *) break ;;"
+    yield "  esac; done"
     yield "  case $command:$prev in"
     yield from _bash_values(commands)
     yield "  esac"
@@ -74,7 +75,7 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
     yield '  elif [[ $words == file ]]; then COMPREPLY=($(compgen -f -- "$cur"))'
     yield "  fi"
     yield "}"
-    yield '_runner_ids() { "${COMP_WORDS[0]}" completion ids 2>/dev/null; }'
+    yield '_runner_ids() { "${COMP_WORDS[0]}" help completion ids 2>/dev/null; }'
     # With `filenames` bash puts a slash behind a folder and escapes blanks (bash(1), complete).
     yield "complete -o filenames -F _runner runner"
 
@@ -112,10 +113,11 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
     yield "  local command=$words[2]"
     yield "  if ((${commands[(I)$command:*]})); then shift words; ((CURRENT--))"
     yield "  else command=run; fi"
-    yield '  ((CURRENT > 2)) && case "$command $words[2]" in'
+    yield '  while ((CURRENT > 2)); do case "$command $words[2]" in'
     below = "|".join(map(_pattern, _below(commands)))
     yield f'    {below}) command+=" $words[2]"; shift words; ((CURRENT--)) ;;'
-    yield "  esac"
+    yield "    *) break ;;"
+    yield "  esac; done"
     yield "  case $command in"
     for one in commands:
         yield f"    {_pattern(one)})"
@@ -126,7 +128,7 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
     yield "}"
     yield "_runner_ids() {"
     yield "  local -a ids"
-    yield '  ids=(${(f)"$(runner completion ids 2>/dev/null)"})'
+    yield '  ids=(${(f)"$(runner help completion ids 2>/dev/null)"})'
     yield "  compadd -a ids"
     yield "}"
     yield 'if [[ $funcstack[1] == _runner ]]; then _runner "$@"; else compdef _runner runner; fi'
@@ -135,12 +137,12 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
 def _zsh_flag(flag: Flag) -> str:
     # In a spec of `_arguments` brackets hold the explanation and a colon begins the next part
     # (zshcompsys(1)).
-    said = flag.help.replace("[", "(").replace("]", ")").replace(":", "")
+    help_ = flag.help.replace("[", "(").replace("]", ")").replace(":", "")
     value = ""
     if flag.takes:
         value = f":{flag.takes}:{_zsh_action(flag.takes, flag.choices)}"
     # The star lets it be given again (zshcompsys(1), `_arguments`).
-    return _quote(f"*{flag.name}[{said}]{value}")
+    return _quote(f"*{flag.name}[{help_}]{value}")
 
 
 def _zsh_words(one: Known) -> str:
@@ -160,17 +162,24 @@ def _fish(commands: Sequence[Known]) -> Iterator[str]:
     names = " ".join(one.name for one in _above(commands))
     first = f"not __fish_seen_subcommand_from {names}"
     yield "complete -c runner -f"
-    yield "function __runner_ids; runner completion ids 2>/dev/null; end"
+    yield "function __runner_ids; runner help completion ids 2>/dev/null; end"
     for one in _above(commands):
         yield f"complete -c runner -n '{first}' -a {one.name} -d {_quote(one.summary)}"
     yield f"complete -c runner -n '{first}' -a '(__runner_ids)'"
     for one in commands:
         seen = [f"__fish_seen_subcommand_from {word}" for word in one.name.split()]
         here = "; and ".join(seen)
-        if below := [
-            two.name.split()[1] for two in commands if two.name.startswith(one.name + " ")
-        ]:
-            here += f"; and not __fish_seen_subcommand_from {' '.join(below)}"
+        apart = [
+            two.name.removeprefix(f"{one.name} ").split()[0]
+            for two in _below(commands)
+            if two.name.startswith(f"{one.name} ")
+        ]
+        # `pipeline staged-write show` is not `show`.
+        apart += [
+            two.name.split()[0] for two in _below(commands) if one.name in two.name.split()[1:]
+        ]
+        if apart:
+            here += f"; and not __fish_seen_subcommand_from {' '.join(dict.fromkeys(apart))}"
         shown = f"{here}; or {first}" if one.name == "run" else here
         yield from (_fish_flag(shown, flag) for flag in one.flags)
         action = _fish_action(one.words, one.choices)

@@ -42,13 +42,13 @@ def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = No
     """What was proven of all of it together."""
     many = "1 task" if verified.tasks == 1 else f"{verified.tasks} tasks"
     cover = verified.coverage
-    said = "—"
+    coverage = "—"
     if cover is not None:
-        said = f"{cover.shown} (threshold {cover.threshold:g}%)"
+        coverage = f"{cover.shown} (threshold {cover.threshold:g}%)"
     return [
         f"Verified: {many} DONE, proven together",
         *grade_lines(grades or {}),
-        f"Coverage: {said}",
+        f"Coverage: {coverage}",
         f"Tree: {verified.tree}",
     ]
 
@@ -147,5 +147,5 @@ def _row(task: Task, known: TaskState, graded: Graded | None) -> str:
     title = display_markdown(task.title)[:_WIDEST].replace("|", "\\|")
     commit = known.commit[:12] or "—"
     cover = coverage_line(known.coverage) or "—"
-    said = display(graded.words) if graded is not None and graded.caveat else proofs
-    return f"| {display(task.id)} | {title} | {commit} | {said} | {cover} |"
+    worth = display(graded.words) if graded is not None and graded.caveat else proofs
+    return f"| {display(task.id)} | {title} | {commit} | {worth} | {cover} |"

@@ -102,8 +102,8 @@ def _notes(notes: Iterable[str]) -> str:
 
 def task_name(task: str) -> str:
     """`Task 5` for TASK-005; an id of another prefix as it is."""
-    prefix, _, said = task.partition("-")
-    number = read_number(said)
+    prefix, _, digits = task.partition("-")
+    number = read_number(digits)
     return f"Task {number}" if prefix == "TASK" and number >= 0 else display(task)
 
 
@@ -119,8 +119,8 @@ def sast_counts(counts: SastCounts) -> str:
     if isinstance(counts, str):
         return counts
     order = (*_SEVERITIES, *sorted(set(counts) - set(_SEVERITIES)))
-    said = [f"{counts[name]} {display(name)}" for name in order if counts.get(name)]
-    return ", ".join(said) or "0 findings"
+    parts = [f"{counts[name]} {display(name)}" for name in order if counts.get(name)]
+    return ", ".join(parts) or "0 findings"
 
 
 def _of_kind(report: TaskReport, kind: ProofKind) -> tuple[Proof, ...]:
@@ -133,9 +133,9 @@ def _tests(proofs: Sequence[Proof]) -> str:
     good = sum(proof.verdict in {Verdict.PASS, Verdict.FLAKY} for proof in proofs)
     levels = [proof.level or Level.UNIT for proof in proofs]
     counts = ", ".join(f"{levels.count(level)} {level}" for level in Level if level in levels)
-    said = f"{good}/{len(proofs)} pass ({counts})"
+    passed = f"{good}/{len(proofs)} pass ({counts})"
     bad = [proof for proof in proofs if proof.verdict is not Verdict.PASS]
-    return " ".join([said, *(_format_verdict(proof.verdict, proof.id) for proof in bad)])
+    return " ".join([passed, *(_format_verdict(proof.verdict, proof.id) for proof in bad)])
 
 
 def _contracts(proofs: Sequence[Proof]) -> str:
@@ -190,8 +190,8 @@ def format_checks(files: int, proofs: Iterable[Proof]) -> str:
     tests = sum(proof.is_of_another_task for proof in proofs)
     if not (files or tests):
         return ""
-    told = [count_words(files, "files")] if files else []
-    return ", ".join([*told, f"{count_words(tests, 'tests')} of others"])
+    parts = [count_words(files, "files")] if files else []
+    return ", ".join([*parts, f"{count_words(tests, 'tests')} of others"])
 
 
 def format_unseen(findings: Iterable[Finding]) -> str:
@@ -204,8 +204,8 @@ def format_unseen(findings: Iterable[Finding]) -> str:
 
 
 def _gates(proofs: Sequence[Proof]) -> str:
-    said = [_format_verdict(proof.verdict, _short(proof)) for proof in proofs]
-    return " ".join(said) or NOT_APPLICABLE
+    verdicts = [_format_verdict(proof.verdict, _short(proof)) for proof in proofs]
+    return " ".join(verdicts) or NOT_APPLICABLE
 
 
 def _coverage(coverage: Coverage | None) -> str:

@@ -1,4 +1,4 @@
-"""What is said at the end of a run: how it stands, what waits for whom, what to type next."""
+"""The summary at the end of a run: how it stands, what waits for whom, what to type next."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MEANING = {
     ExitCode.OK: "all tasks are DONE",
     ExitCode.FAILED: "a task failed its checks",
     ExitCode.USAGE: "usage, plan or settings are wrong",
-    ExitCode.PERSON: "a person is needed",
+    ExitCode.PERSON: "needs your input",
     ExitCode.REGRESSION: "the run halted on a regression",
     ExitCode.STOPPED: "stopped by a budget or a loop",
-    ExitCode.CONFLICT: "somebody's work or the plan moved",
+    ExitCode.CONFLICT: "files or the plan changed during the run",
     ExitCode.BUG: "a bug; the journal is whole, run again",
     ExitCode.INTERRUPTED: "interrupted; run again to go on",
 }
@@ -53,7 +53,7 @@ class BlockedTask:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything that is said at the end of a run."""
+    """Everything that the end of a run shows."""
 
     exit: ExitCode
     counts: Mapping[Status, int]
@@ -78,56 +78,56 @@ class Summary:
     """What the proofs of this run took, where some of them stood for others."""
 
 
-def summary(said: Summary) -> str:
+def summary(run: Summary) -> str:
     """The text, several lines; a run in which all is done has one line."""
-    lines = [_first(said), *([f"used: {said.cost}"] if said.cost else [])]
-    lines += [f"proofs: {said.proofs}"] if said.proofs else []
+    lines = [_first(run), *([f"used: {run.cost}"] if run.cost else [])]
+    lines += [f"proofs: {run.proofs}"] if run.proofs else []
     hints: set[str] = set()
-    for task in said.blocked:
+    for task in run.blocked:
         lines += without_repeated_hints(_format_blocked(task), hints)
-    for id_, change in said.stale:
+    for id_, change in run.stale:
         name = display(id_)
         lines.append(f"STALE {name}: {display(change)}")
-        broken = any(id_ in task.victims for task in said.blocked)
+        broken = any(id_ in task.victims for task in run.blocked)
         if not broken:  # else the task that breaks it says both ways out
-            lines.append(f"  next: {stale_step(id_, nobody=id_ in said.nobodys)}")
+            lines.append(f"  next: {stale_step(id_, nobody=id_ in run.nobodys)}")
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
-        else _format_ready(said, name)
-        for name, needs in said.waiting
+        else _format_ready(run, name)
+        for name, needs in run.waiting
     ]
-    lines += [f"note: {display(note)}" for note in said.notes]
-    if said.exit is not ExitCode.OK:
-        lines.append(f"exit {int(said.exit)}: {MEANING[said.exit]}{_more(said)}")
+    lines += [f"note: {display(note)}" for note in run.notes]
+    if run.exit is not ExitCode.OK:
+        lines.append(f"exit {int(run.exit)}: {MEANING[run.exit]}{_more(run)}")
     return "\n".join(lines) + "\n"
 
 
-def _format_ready(said: Summary, name: str) -> str:
-    changed = f" ({display(how)} during this run)" if (how := said.edited.get(name)) else ""
+def _format_ready(run: Summary, name: str) -> str:
+    changed = f" ({display(how)} during this run)" if (how := run.edited.get(name)) else ""
     return f"{display(name)} is ready{changed}: run `runner`"
 
 
-def _more(said: Summary) -> str:
+def _more(run: Summary) -> str:
     """Where the reasons of what is BLOCKED are explained; nothing where nothing is."""
-    codes = dict.fromkeys(str(task.reason) for task in said.blocked if task.reason)
+    codes = dict.fromkeys(str(task.reason) for task in run.blocked if task.reason)
     if not codes:
         return ""
     return f" (runner help blocked {next(iter(codes)) if len(codes) == 1 else ''}".rstrip() + ")"
 
 
-def _first(said: Summary) -> str:
-    total = sum(said.counts.values())
-    counts = ", ".join(_format_count(said, status) for status in _ORDER if said.counts.get(status))
-    commits = f"{said.landed} commit{'' if said.landed == 1 else 's'}"
+def _first(run: Summary) -> str:
+    total = sum(run.counts.values())
+    counts = ", ".join(_format_count(run, status) for status in _ORDER if run.counts.get(status))
+    commits = f"{run.landed} commit{'' if run.landed == 1 else 's'}"
     return f"{total} task{'' if total == 1 else 's'}: {counts or 'none'}; {commits}, " + duration(
-        said.seconds
+        run.seconds
     )
 
 
-def _format_count(said: Summary, status: Status) -> str:
-    lacking = len(said.unproven) if status is Status.DONE else 0
-    number = f"{said.counts[status]} {status}"
+def _format_count(run: Summary, status: Status) -> str:
+    lacking = len(run.unproven) if status is Status.DONE else 0
+    number = f"{run.counts[status]} {status}"
     return f"{number} ({lacking} unproven)" if lacking else number
 
 

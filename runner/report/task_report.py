@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.journal.display_status import format_status
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
@@ -46,11 +47,11 @@ def report_path(task: str) -> str:
 def find_report(root: Path, known: TaskState) -> str:
     """The report about a task as it stands, relative to the project; empty where there is none."""
     path = report_path(known.id)
-    return path if _is_told(known) and (root / path).is_file() else ""
+    return path if _has_report(known) and (root / path).is_file() else ""
 
 
-def _is_told(known: TaskState) -> bool:
-    """Whether an attempt left the task BLOCKED, and told more than the note does."""
+def _has_report(known: TaskState) -> bool:
+    """Return whether an attempt left the task BLOCKED, with more than the note to report."""
     return known.status is Status.BLOCKED and known.reason in _TOLD and bool(known.tries)
 
 
@@ -73,7 +74,7 @@ class ReportsDocument:
         self._tasks = tasks
         for id_ in self._tasks:
             known = state.task(id_)
-            if _is_told(known) and not (self.root / report_path(id_)).exists():
+            if _has_report(known) and not (self.root / report_path(id_)).exists():
                 self._write(known, state)
 
     def hear(self, record: Record, state: RunState) -> None:
@@ -140,7 +141,7 @@ def _lines(
     name = display(known.id)
     yield f"# {name}: {display_markdown(title)}"
     yield ""
-    yield f"BLOCKED ({known.reason}): {display(known.note)}"
+    yield f"{format_status(known)}: {display(known.note)}"
     yield ""
     yield from _facts(known)
     if proven is not None:
@@ -149,8 +150,8 @@ def _lines(
         yield from _section(f"Checks{of}", (_proof(one) for one in attempt.proofs))
     refusals = [one for one in known.findings if one.refuses]
     yield from _section("Open", _findings(refusals))
-    said = last.summary if last else ""
-    yield from _section("What its implementer said last", _quote(said))
+    summary = last.summary if last else ""
+    yield from _section("What its implementer said last", _quote(summary))
     yield from _section("Attempts", _attempts(known))
     if step:
         yield from _section("To go on", [f"- {step}"])
@@ -172,9 +173,9 @@ def _section(heading: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _proof(proof: Proof) -> str:
     counts = ", ".join(f"{display(name)} {number}" for name, number in proof.counts)
-    said = _SIGN.get(proof.verdict, str(proof.verdict))
+    result = _SIGN.get(proof.verdict, str(proof.verdict))
     command = f": `{display(proof.command)}`" if proof.command else ""
-    return f"- {display(proof.id)} {said}{f' ({counts})' if counts else ''}{command}"
+    return f"- {display(proof.id)} {result}{f' ({counts})' if counts else ''}{command}"
 
 
 def _place(one: Finding) -> str:
@@ -203,4 +204,4 @@ def _attempts(known: TaskState) -> Iterator[str]:
         kind = f" ({one.failure})" if one.failure else ""
         failed = ", ".join(display(check) for check in one.checks) or "nothing was refused"
         yield f"- attempt {one.attempt}{kind}: {failed}; {duration(one.seconds)}"
-    yield from (f"- loop: {display(said)}" for said in loops(known.tries))
+    yield from (f"- loop: {display(loop)}" for loop in loops(known.tries))

@@ -1,10 +1,10 @@
-"""What a worker is told, and what its job slot has to work with."""
+"""A worker's assignment, and what its job slot has to work with."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from threading import Semaphore
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.config.values import count_cores
 from runner.held_out.part import HeldOutPart
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SecretReturned,
     )
     from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
+    from runner.model.work import AcceptanceRow
     from runner.process.base import Place, Sandbox
     from runner.repo.included_files import IncludedFiles
     from runner.repo.scratch import Scratch
@@ -50,9 +51,16 @@ each of them a thread waits for the interpreter's lock: 64 at once took five tim
 same in turn."""
 
 
+class RecordedWork(NamedTuple):
+    """What landed before: its changes, and what was found of its acceptance items."""
+
+    changes: tuple[Change, ...] = ()
+    rows: tuple[AcceptanceRow, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Everything a worker is told: it asks nobody else."""
+    """Everything a worker gets to know: it asks nobody else."""
 
     task: Task
     attempt: int
@@ -77,6 +85,10 @@ class Assignment:
     """Whether its contracts need not, either."""
     beneath: frozenset[str] = frozenset()
     """Tasks not DONE yet that this change stands on: their tests are run against it."""
+    rows: tuple[AcceptanceRow, ...] = ()
+    """What was found of the acceptance items when `carried` landed before: the same bytes."""
+    taken_back: tuple[Change, ...] = ()
+    """What takes back the changes that it stands on and that have not landed."""
     reviewed: bool = True
     """Whether a person wrote the change, or will have seen it before it lands."""
     by_person: bool = False
@@ -225,7 +237,7 @@ class WorkerContext:
     settings: Settings
     logs: Path
     logs_shown: str
-    crew: Coordinator
+    workers: Coordinator
     """Hands events to the coordinator, which alone writes the journal."""
     show: Callable[[str, str], None]
     """Shows a line of progress of a task."""
@@ -256,7 +268,7 @@ class WorkerContext:
     @property
     def cancelled(self) -> Event:
         """Set when the run is to end, or the task in this slot alone."""
-        return self.crew.ends(self.number)
+        return self.workers.ends(self.number)
 
     def teller(self, assignment: Assignment) -> Callable[[str], None]:
         """What shows the output lines of this task's commands."""

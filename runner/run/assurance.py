@@ -1,4 +1,4 @@
-"""The setting `assurance`: work that is not graded `independent` waits for a person."""
+"""Assurance, a setting and a field: work not graded `independent` waits for a person."""
 
 from __future__ import annotations
 
@@ -28,12 +28,17 @@ def find_lack(proofs: Iterable[Proof]) -> Finding | None:
         return None
     return Finding(
         CHECK,
-        "its acceptance items have no independent evidence, and the settings ask for it",
+        "its acceptance items have no independent evidence, and assurance asks for it",
         severity=Severity.QUESTION,
         hint=f"{WAYS}; approved, it lands with the grade that it has",
     )
 
 
+def wants_independence(task: Task, settings: Settings) -> bool:
+    """Return whether a task's work must be `independent`: the plan may only ask for more."""
+    return "independent" in (settings.assurance, task.assurance)
+
+
 def lacks_items(task: Task, settings: Settings) -> bool:
     """Return whether a task can never be `independent` as it is written, and must be."""
-    return settings.assurance == "independent" and task.writes_anything and not items_of(task)
+    return wants_independence(task, settings) and task.writes_anything and not items_of(task)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
-from runner.implementers.base import ImplementerContext, Mode, Said
+from runner.implementers.base import ImplementerContext, Mode, WorkResult
 from runner.implementers.command import find_obstacle
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Severity
@@ -20,14 +20,14 @@ from runner.repo.proposal_bounds import ProposalError, TooMuchError
 from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
-from runner.run.proof.prove import bench_of, prove_standing
+from runner.run.proof.held_out import probe_enclosure
+from runner.run.proof.prove import make_gate_context, prove_standing
 from runner.run.proof.stages import measure_attempt, measure_stage
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.display import display
 from runner.text.wording import attempt_folder, did_you_mean
-from runner.writes.pipeline import WriteContext as WriteBench
-from runner.writes.pipeline import admit_writes
+from runner.writes.pipeline import WriteContext, admit_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,12 +82,13 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     with measure_stage(assignment, site, "scratch tree"):
         site.reset(assignment.base)
     asked = Questions(assignment, site)
+    enclosed = probe_enclosure(assignment, site)
     with measure_stage(assignment, site, "implementer"):
-        said = _implement(assignment, site, asked)
+        result = _implement(assignment, site, asked)
     # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)
-    seen, unread, ending = _look(assignment, site, said)
+    seen, unread, ending = _look(assignment, site, result)
     outcome = Outcome(
         task=assignment.task.id,
         attempt=assignment.attempt,
@@ -95,15 +96,16 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
         base=assignment.base,
         tree=seen.tree,
         changes=seen.changes,
-        decisions=said.decisions,
-        findings=(*said.findings, *unread, *_find_ignored(assignment, site, seen)),
-        summary=said.summary,
-        usage=said.usage,
-        failure=said.failure,
-        retry_after=said.retry_after,
-        plan=said.plan,
+        decisions=result.decisions,
+        findings=(*result.findings, *unread, *_find_ignored(assignment, site, seen)),
+        summary=result.summary,
+        usage=result.usage,
+        failure=result.failure,
+        retry_after=result.retry_after,
+        plan=result.plan,
+        enclosed=enclosed,
     )
-    obstacle = "" if outcome.changes or unread else find_obstacle(said.summary)
+    obstacle = "" if outcome.changes or unread else find_obstacle(result.summary)
     if obstacle:
         outcome = _give_up(outcome, obstacle)
     elif assignment.mode is Mode.PLAN:
@@ -129,7 +131,7 @@ def _give_up(outcome: Outcome, obstacle: str) -> Outcome:
 
 
 def _look(
-    assignment: Assignment, site: WorkerContext, said: Said
+    assignment: Assignment, site: WorkerContext, result: WorkResult
 ) -> tuple[Snapshot, tuple[Finding, ...], Ending]:
     """Return what the tree holds now, what keeps it from being read, and how that ends."""
     if assignment.is_check:  # nothing of it has run yet, so nothing can have changed
@@ -139,7 +141,7 @@ def _look(
             site.memory.trees[assignment.base] = tree
         return Snapshot(tree, ()), (), Ending.FAILED
     try:
-        seen = site.scratch.last_snapshot(_find_written(assignment, said))
+        seen = site.scratch.last_snapshot(_find_written(assignment, result))
     except ProposalError as error:
         finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
         ending = Ending.BLOCKED if isinstance(error, TooMuchError) else Ending.FAILED
@@ -158,11 +160,11 @@ def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
         )
 
 
-def _find_written(assignment: Assignment, said: Said) -> frozenset[str] | None:
+def _find_written(assignment: Assignment, result: WorkResult) -> frozenset[str] | None:
     """Paths outside of which the tree is the base; None where only the tree can say."""
-    if said.written is None:
+    if result.written is None:
         return None
-    return frozenset((*said.written, *(change.path for change in assignment.carried)))
+    return frozenset((*result.written, *(change.path for change in assignment.carried)))
 
 
 def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Iterator[Finding]:
@@ -201,17 +203,17 @@ def _find_ignored(
     return tuple(Finding(check="scope", path=one, message=message, hint=hint) for one in lost)
 
 
-def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) -> Said:
+def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) -> WorkResult:
     """Let the implementer work in the scratch tree, or put carried work into it."""
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
-        return Said(written=())
+        return WorkResult(written=())
     if assignment.mode is Mode.PLAN and assignment.plan is not None:
-        return Said(plan=assignment.plan)  # it only has to be reviewed
-    if assignment.is_check:
-        return Said()  # what it would work with costs more to put together than a trivial check
+        return WorkResult(plan=assignment.plan)  # only reviewed
+    if assignment.is_check:  # putting a context together costs more than the check
+        return WorkResult()
     planning_now = assignment.mode is Mode.PLAN
-    bench = ImplementerContext(
+    context = ImplementerContext(
         place=site.place,
         sandbox=ReadOnly(site.sandbox) if planning_now else site.sandbox,
         limits=command_limits(assignment.task, site.settings),
@@ -236,7 +238,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         answers=assignment.rules.answers,
         reviewed=assignment.rules.reviewed,
     )
-    return assignment.implementer.implement(assignment.brief, bench)
+    return assignment.implementer.implement(assignment.brief, context)
 
 
 def _find_met_bound(
@@ -279,10 +281,12 @@ def try_check(assignment: Assignment, site: WorkerContext, name: str) -> tuple[F
 def _findings_of(check: Check, assignment: Assignment, site: WorkerContext) -> tuple[Finding, ...]:
     task, attempt, base = assignment.task.id, assignment.attempt, assignment.base
     unproven = Outcome(task, attempt, Ending.FAILED, base, tree="")
-    bench = bench_of(assignment, site, unproven)
-    bench = replace(bench, logs=bench.logs / "tried", logs_shown=f"{bench.logs_shown}/tried")
-    ran = bench.run(check)
-    failed = failures_of(check, ran, proof_of(check, ran, bench, ()), bench)
+    context = make_gate_context(assignment, site, unproven)
+    context = replace(
+        context, logs=context.logs / "tried", logs_shown=f"{context.logs_shown}/tried"
+    )
+    ran = context.run(check)
+    failed = failures_of(check, ran, proof_of(check, ran, context, ()), context)
     return failed or (Finding(check.id, "passed", severity=Severity.NOTE, detail=ran.tail),)
 
 
@@ -302,15 +306,15 @@ def word_of_pipeline(
     assignment: Assignment, site: WorkerContext, change: Change
 ) -> tuple[Finding, ...]:
     """What the first steps of the pipeline say of one write: path, scope, plan, secrets."""
-    bench = WriteBench(
+    context = WriteContext(
         tree=site.scratch.project, before=lambda path: site.before(assignment.base, path)
     )
-    return admit_writes((change,), assignment.rules, bench).findings
+    return admit_writes((change,), assignment.rules, context).findings
 
 
 def tell_journal(assignment: Assignment, site: WorkerContext, event: Happening) -> None:
     """Hand an event of the implementer's to the coordinator, which alone writes the journal."""
-    site.crew.report(assignment.task.id, assignment.attempt, event)
+    site.workers.report(assignment.task.id, assignment.attempt, event)
 
 
 def _is_named(check: Check, name: str) -> bool:

@@ -78,25 +78,25 @@ class Batch:
     """Commit that each scratch tree shows; empty before the first one."""
     claims: ResourceLocks
     say: Callable[[Came], None]
-    """Told of each task as soon as its command is over."""
-    crew: WorkerPool = field(init=False)
+    """Gets each task's result as soon as its command is over."""
+    workers: WorkerPool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.crew = WorkerPool(
+        self.workers = WorkerPool(
             1, self.workshop.site, inline=True
         )  # it only tells what is cancelled
 
     def run(self) -> tuple[Came, ...]:
         """Run it for all; what came of each, in their order. Raises KeyboardInterrupt."""
         count = max(1, min(self.settings.jobs, len(self.tasks)))
-        sites = [self.workshop.site(number, self.crew) for number in range(count)]
+        sites = [self.workshop.site(number, self.workers) for number in range(count)]
         executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="parallel")
         try:
             found = {came.task.id: came for came in self._all(executor, sites[::-1])}
         # Whatever it is, Ctrl-C among it: the executor waits for its threads, and these wait for
         # commands that nobody else would end.
         except BaseException:
-            self.crew.cancel()
+            self.workers.cancel()
             raise
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
@@ -122,10 +122,10 @@ class Batch:
                 free.append(site)
                 self.claims.release(task)
                 came = future.result()
-                if not self.crew.cancelled.is_set():
+                if not self.workers.cancelled.is_set():
                     self.say(came)
                 yield came
-            if self.crew.cancelled.is_set():
+            if self.workers.cancelled.is_set():
                 wait(running)
                 raise KeyboardInterrupt
 
@@ -157,5 +157,5 @@ class Batch:
 
 def unfit(tasks: Sequence[Task], capacity: Mapping[str, float]) -> str:
     """Why a batch could never run: a task uses more of something than there is; else empty."""
-    said = ((task.id, too_much(task, capacity)) for task in tasks)
-    return next((f"{id_} {why}" for id_, why in said if why), "")
+    reasons = ((task.id, too_much(task, capacity)) for task in tasks)
+    return next((f"{id_} {why}" for id_, why in reasons if why), "")

@@ -22,7 +22,6 @@ from runner.gates import commands, contract_tests
 from runner.gates.check_run import end_plain
 from runner.gates.mtime_changes import Touched, files, find_touched, since
 from runner.gates.registry import prove_all
-from runner.gates.script_targets import name_script
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.lazy_dataclass import dataclass
@@ -35,7 +34,7 @@ from runner.process.platform import has_exit_descriptors
 from runner.process.supervise import Course
 from runner.repo.git import StoppedError
 from runner.run.evaluate import conclude
-from runner.run.proof.prove import bench_of, weigh_own
+from runner.run.proof.prove import make_gate_context, weigh_own
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class PlainCheck:
     signed: StatCache
     """What the tree looked like when it began."""
     names: Listing
-    bench: GateContext
+    context: GateContext
     outcome: Outcome
     checks: list[Check]
     """Those that have not ended; the first of them runs."""
@@ -77,7 +76,7 @@ class PlainCheck:
         check = self.checks[0]
         self._tell_started(check)
         self._before = since(self.names)
-        self.course = course = self.bench.begin(check)
+        self.course = course = self.context.begin(check)
         return course
 
     def end_first(self, ran: Ran, *, waits: bool) -> bool:
@@ -87,9 +86,9 @@ class PlainCheck:
             self.course = ran
             return False
         check = self.checks.pop(0)
-        done = Touched() if quiet else find_touched(self._before, self.bench)
-        ended = end_plain(check, ran, self.bench, done)
-        proved = contract_tests.prove(check, self.bench, ended)
+        done = Touched() if quiet else find_touched(self._before, self.context)
+        ended = end_plain(check, ran, self.context, done)
+        proved = contract_tests.prove(check, self.context, ended)
         self.known[check.id] = proved
         if proved.proof is not None:
             self._tell_completed(proved.proof)
@@ -98,21 +97,21 @@ class PlainCheck:
     def conclude(self) -> Outcome:
         """What all of it comes to; what did not run yet runs now."""
         own = prove_all(
-            self.bench.task,
+            self.context.task,
             self.site.settings,
-            self.bench,
+            self.context,
             started=self._tell_started,
             completed=self._tell_completed,
             known=self.known,
         )
-        own = weigh_own(own, self.bench, self.site)
+        own = weigh_own(own, self.context, self.site)
         outcome = conclude(self.assignment, self.site, self.outcome, own)
-        ending = Ending.INTERRUPTED if self.bench.cancelled.is_set() else outcome.ending
+        ending = Ending.INTERRUPTED if self.context.cancelled.is_set() else outcome.ending
         return replace(outcome, ending=ending, seconds=round(effects.monotonic() - self.began, 3))
 
     def go_on(self, _assignment: Assignment, _site: WorkerContext) -> Outcome:
         """Bring it to its end, in a thread that may wait."""
-        self.report = self.site.crew.report
+        self.report = self.site.workers.report
         try:
             course = self.course or self.start_first()
             self.end_first(course if isinstance(course, Ran) else course.wait(), waits=True)
@@ -199,7 +198,7 @@ class CheckLane:
                 self._hand_over(check)
 
     def hand_all_over(self) -> None:
-        """Have threads go on with all that runs, which end it as they are told to."""
+        """Hand all that runs to threads, which end it on request."""
         for number, check in tuple(self._running.items()):
             self._let_go(number)
             self._hand_over(check)
@@ -220,22 +219,22 @@ class CheckLane:
         """It with all it needs; None where a part of it passed before and need not run."""
         task, base, tree = assignment.task, assignment.base, site.scratch.base_tree()
         outcome = Outcome(task.id, assignment.attempt, Ending.FAILED, base, tree)
-        bench = bench_of(assignment, site, outcome)
+        context = make_gate_context(assignment, site, outcome)
         checks = list(contract_tests.checks(task, site.settings))
-        if (memory := bench.memory) is not None:
+        if (memory := context.memory) is not None:
             memory.trees[base] = tree
-            lines = (name_script(check.command) for check in checks)
+            lines = (check.command for check in checks)
             if any(memory.has_passed(tree, line) for line in lines):
                 return None
-        names = self._names_in(site, signed, bench)
-        told = self._report
-        return PlainCheck(assignment, site, signed, names, bench, outcome, checks, began, told)
+        names = self._names_in(site, signed, context)
+        report = self._report
+        return PlainCheck(assignment, site, signed, names, context, outcome, checks, began, report)
 
-    def _names_in(self, site: WorkerContext, signed: StatCache, bench: GateContext) -> Listing:
+    def _names_in(self, site: WorkerContext, signed: StatCache, context: GateContext) -> Listing:
         """The files of a slot, listed once as long as nobody touches it."""
         known, names = self._files.get(site.number, (None, {}))
         if known is not signed:
-            names = files(bench)[0]
+            names = files(context)[0]
             self._files[site.number] = (signed, names)
         return names
 
@@ -257,7 +256,7 @@ class CheckLane:
         del self._running[number]
 
     def _due_in(self, check: PlainCheck) -> float:
-        if check.bench.cancelled.is_set() or not isinstance(check.course, Course):
+        if check.context.cancelled.is_set() or not isinstance(check.course, Course):
             return 0.0
         return check.course.due_in()
 

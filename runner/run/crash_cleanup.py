@@ -166,7 +166,7 @@ def sweep_temporary_folders() -> None:
     temporary_folders.remove_abandoned_folders()
 
 
-def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) -> None:
+def adopt_unknown(lander: Lander, journal: JournalWriter, story: UnfinishedRuns) -> None:
     """Believe commits of tasks that the journal lost: its end may be gone while they are not.
 
     The last of them may not even be in the real tree yet.
@@ -186,7 +186,7 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
     for task, commit in newest.items():
         if is_undone(repository, gone, task, commit.commit):
             continue
-        if commit.commit in known or ledger.state.task(task).commit == commit.commit:
+        if commit.commit in known or journal.state.task(task).commit == commit.commit:
             continue
         # Only the tip: what lies deeper was in the real tree when the next commit was made on it,
         # since one landing is finished before another begins.
@@ -208,30 +208,30 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
                 proofs=evidence.read_proofs(commit.trailers),
                 unproven=evidence.parse_unproven(commit.trailers.get("Grade", ())),
             )
-            ledger.note(event, task=task, attempt=commit.attempt, durable=True)
+            journal.note(event, task=task, attempt=commit.attempt, durable=True)
 
 
 def close_writes(
-    write_log: WriteLog, ledger: JournalWriter, landed: Mapping[tuple[str, int], str]
+    write_log: WriteLog, journal: JournalWriter, landed: Mapping[tuple[str, int], str]
 ) -> None:
     """Say what became of approved writes whose attempt a crash cut off; `landed` has commits."""
     open_ones = dict.fromkeys(
         (one.task, one.attempt) for one in write_log.show().writes if one.fate is None
     )
     for task, attempt in open_ones:
-        held = ledger.state.task(task).held
+        held = journal.state.task(task).held
         # It is no crash's: the approved bytes wait beside the branch, and land or are refused
         # later.
         if held is not None and held.attempt == attempt:
             continue
         commit = landed.get((task, attempt), "")
         fate = Fate.LANDED if commit else Fate.DROPPED
-        write_log.close(run=ledger.run, task=task, attempt=attempt, fate=fate, commit=commit)
+        write_log.close(run=journal.run, task=task, attempt=attempt, fate=fate, commit=commit)
 
 
 def find_unrecorded_checks(repository: Repository, story: UnfinishedRuns) -> list[str]:
     """What the next record commit has yet to say of tasks without a commit of their own."""
     if not story.checked:
         return []
-    said = find_checked_in(repository, story.checked_since)
-    return [line for line in story.checked if line not in said]
+    checked = find_checked_in(repository, story.checked_since)
+    return [line for line in story.checked if line not in checked]

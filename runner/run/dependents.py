@@ -27,7 +27,7 @@ else:
 
 
 UNKNOWN = ("what",)
-"""What is said where the old text is nowhere any more."""
+"""The message where the old text no longer exists."""
 _OLDER = 10
 """Commits of the plan that are looked through for the old text."""
 _WHAT = (

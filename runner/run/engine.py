@@ -51,9 +51,9 @@ class Engine:
     tasks: Mapping[str, Task]
     selected: frozenset[str]
     weight: Mapping[str, float]
-    ledger: JournalWriter
+    journal: JournalWriter
     board: StatusWriter
-    crew: WorkerPool
+    workers: WorkerPool
     claims: ResourceLocks
     preparation: Preparation
     settlement: OutcomeHandler
@@ -77,19 +77,19 @@ class Engine:
     _outdated: set[str] = field(default_factory=set, init=False)
 
     def run(self) -> frozenset[ExitCode]:
-        """Build until every selected task is DONE or a person is needed; what stood in the way.
+        """Build until every selected task is DONE or needs your input; what stood in the way.
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self.crew.permitter, self.crew.noted = self.settlement.questions.ask, self._hear
-        self._hours = Timers(self.crew, self.settlement)
+        self.workers.permitter, self.workers.noted = self.settlement.questions.ask, self._hear
+        self._hours = Timers(self.workers, self.settlement)
         self._hours.begin(self.run_until)
-        with self.ledger.gather():
+        with self.journal.gather():
             try:
                 self._build_groups()
                 self._frontier = Frontier(
                     self.tasks,
-                    {id_: self.ledger.state.task(id_).status for id_ in self.tasks},
+                    {id_: self.journal.state.task(id_).status for id_ in self.tasks},
                     selected=self.selected,
                     weight=self.weight,
                     graph=self.graph,
@@ -105,7 +105,7 @@ class Engine:
     def _build_groups(self) -> None:
         """First what a person approved together: a held change and the tasks that it breaks."""
         held = self.preparation.regressive
-        for group in find_approved_groups(self.tasks, held, self.ledger.state):
+        for group in find_approved_groups(self.tasks, held, self.journal.state):
             pace = group_build.Pace(self._hours, lambda: self._hear(self._word()))
             lander = self.settlement.lander
             joint = group_build.GroupBuild(
@@ -118,14 +118,14 @@ class Engine:
 
     def _keep_up(self) -> None:
         for keep_up in self.upkeep:
-            with self.ledger.tolerate("documents of finished tasks"):
+            with self.journal.tolerate("documents of finished tasks"):
                 keep_up()
 
     def _work(self, assignment: Assignment) -> Outcome:
         """Have one assignment worked on to its end, while nothing else runs."""
         slot = self._note_started(assignment)
-        self.ledger.sync()
-        self.crew.start(assignment, slot)
+        self.journal.sync()
+        self.workers.start(assignment, slot)
         while not isinstance(message := self._word(), Finished):
             self._hear(message)
         return message.result()
@@ -133,34 +133,36 @@ class Engine:
     def _word(self) -> Message | None:
         """The next news while a group is built; a person who wants the run to end is heard."""
         self._publish()
-        self.ledger.sync()
+        self.journal.sync()
         message = self._hours.wait(self.board.due_at)
-        if self.crew.interrupted:
+        if self.workers.interrupted:
             raise KeyboardInterrupt
         return message
 
     def _loop(self) -> None:
         self._start_ready()
-        desk = self.settlement.desk
+        context = self.settlement.context
         while (
-            self.crew.working or desk.is_open or (self._hours.backoff and not self._is_stopping())
+            self.workers.working
+            or context.is_open
+            or (self._hours.backoff and not self._is_stopping())
         ):
             self._publish()
-            self.ledger.sync()
-            if desk.waiting:
+            self.journal.sync()
+            if context.waiting:
                 self._ask_first()
             else:
                 self._hear_what_is_in_hand()
-            if self.crew.interrupted:
+            if self.workers.interrupted:
                 break
             self._start_ready()
         self._put_aside()
-        if self.crew.interrupted:
+        if self.workers.interrupted:
             raise KeyboardInterrupt
 
     def _ask_first(self) -> None:
         """Ask a person about what waited longest; the run goes on until they answer."""
-        task, came = self.settlement.ask_first(None if self.crew.inline else self._go_on)
+        task, came = self.settlement.ask_first(None if self.workers.inline else self._go_on)
         if came is Came.ENDED:
             self._finish(task)
         elif came is Came.PLANNED and self._is_pending(task.id):
@@ -172,12 +174,12 @@ class Engine:
         self._hear_what_asks_nobody()
         self._start_ready()
         self._publish()
-        self.ledger.sync()
+        self.journal.sync()
 
     def _hear_what_asks_nobody(self) -> None:
-        while self.crew.has_news and not self.crew.interrupted:
+        while self.workers.has_news and not self.workers.interrupted:
             message = self._hours.wait()
-            if not self.settlement.desk.puts_off(message):
+            if not self.settlement.context.puts_off(message):
                 self._hear(message)
 
     def _start_ready(self) -> None:
@@ -187,30 +189,30 @@ class Engine:
                 self._frontier.put(id_)
         while self._start_some():
             self._publish()
-            self.ledger.sync()
+            self.journal.sync()
             self._hear_what_asks_nobody()
 
     def _start_some(self) -> bool:
-        """Start attempts, each durably said before it begins; whether others may have to wait."""
+        """Start attempts, each journaled before it begins; return whether others may wait."""
         started = []
         until = effects.monotonic() + _TURN
-        while self.crew.has_free_slot and not self._is_ending() and effects.monotonic() < until:
+        while self.workers.has_free_slot and not self._is_ending() and effects.monotonic() < until:
             assignment = self._next()
             if assignment is None:
                 break
-            outcome = self.crew.stand(assignment)
+            outcome = self.workers.stand(assignment)
             slot = self._note_started(assignment)
             if outcome is None:
                 started.append((assignment, slot))
                 continue
-            self.crew.give_back(slot)  # no command starts, so nothing has to be durable yet
+            self.workers.give_back(slot)  # no command starts, so nothing has to be durable yet
             self._hours.over(assignment.task)
             for proof in outcome.proofs:
-                self.ledger.note(GateCompleted(proof), task=outcome.task, attempt=outcome.attempt)
+                self.journal.note(GateCompleted(proof), task=outcome.task, attempt=outcome.attempt)
             self._settle(assignment.task, outcome)
         if started:
-            self.ledger.sync()
-        self.crew.start_together(started)
+            self.journal.sync()
+        self.workers.start_together(started)
         return effects.monotonic() >= until
 
     def _next(self) -> Assignment | None:
@@ -229,7 +231,7 @@ class Engine:
 
     def _is_ending(self) -> bool:
         """Whether not even what is under way may go on."""
-        return self.settlement.halted or self.crew.interrupted
+        return self.settlement.halted or self.workers.interrupted
 
     def _begin(self, task: Task) -> Assignment | None:
         """A task's next attempt; None where something it needs is missing, which blocks it."""
@@ -237,12 +239,12 @@ class Engine:
             return None
         plans = self.preparation.plans
         if plans and task.id not in self.preparation.adopted and plans.would_ask(task):
-            self.settlement.desk.put(Waiting(task))
+            self.settlement.context.put(Waiting(task))
             return None
         missing = self.preparation.find_missing(task)
         if missing is not None:
             reason, note = missing
-            self.ledger.note(TaskBlocked(reason=reason, note=note), task=task.id, durable=True)
+            self.journal.note(TaskBlocked(reason=reason, note=note), task=task.id, durable=True)
             self._say(task.id)
             self._halted = self._halted or self.fail_fast
             return None
@@ -255,11 +257,11 @@ class Engine:
     def _note_started(self, assignment: Assignment) -> int:
         """Say that an attempt starts; the slot that is taken for it."""
         task = assignment.task
-        slot = self.crew.take_slot()
+        slot = self.workers.take_slot()
         if (switched := self.preparation.find_mode_switch(assignment)) is not None:
-            self.ledger.note(switched, task=task.id, attempt=assignment.attempt)
+            self.journal.note(switched, task=task.id, attempt=assignment.attempt)
         event = start_of(assignment, slot)
-        self.ledger.note(event, task=task.id, attempt=assignment.attempt, durable=True)
+        self.journal.note(event, task=task.id, attempt=assignment.attempt, durable=True)
         self._say(task.id)
         if assignment.implementer is not None:
             self._hours.start_attempt(task)
@@ -267,26 +269,26 @@ class Engine:
 
     def _hear_what_is_in_hand(self) -> None:
         """Wait for news and hear all there is; after a landing, free slots are filled first."""
-        later = self.settlement.desk.later
+        later = self.settlement.context.later
         message = later.popleft() if later else self._hours.wait(self.board.due_at)
-        while not self._hear(message) and self.crew.has_news:
+        while not self._hear(message) and self.workers.has_news:
             message = self._hours.wait()
-            if self.crew.interrupted:
+            if self.workers.interrupted:
                 return
 
     def _hear(self, message: Message | None) -> bool:
         """Do what a message asks for; whether that may have taken long."""
         match message:
             case Happened(task, attempt, event):
-                self.ledger.note(event, task=task, attempt=attempt)
+                self.journal.note(event, task=task, attempt=attempt)
             case Scanning(task, attempt, scan):
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
-                self.settlement.desk.put(Waiting(self.tasks[outcome.task], outcome, answer))
+                self.settlement.context.put(Waiting(self.tasks[outcome.task], outcome, answer))
             case Permitting(id_, attempt, question, permit):
-                permit(self.crew.permitter(id_, attempt, question))
+                permit(self.workers.permitter(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):
-                answer_with(self.crew.tracer(assignment, outcome))
+                answer_with(self.workers.tracer(assignment, outcome))
             case Cancelling(id_) if id_ in self.tasks:
                 self._cancel(self.tasks[id_])
             case Finished(id_, result):
@@ -303,7 +305,7 @@ class Engine:
 
     def _is_awaited(self, outcome: Outcome) -> bool:
         """Whether an attempt is open that this is of; it may come twice, or after it was lost."""
-        there = self.ledger.state.task(outcome.task).open_attempt
+        there = self.journal.state.task(outcome.task).open_attempt
         return there is not None and (there.attempt, there.base) == (outcome.attempt, outcome.base)
 
     def _settle(self, task: Task, outcome: Outcome) -> None:
@@ -321,7 +323,7 @@ class Engine:
         self.claims.release(task)
         self._say(task.id)
         self._hours.look_into_the_purse()
-        match self.ledger.state.task(task.id).status:
+        match self.journal.state.task(task.id).status:
             case Status.DONE:
                 self._frontier.mark_done(task.id, self._is_pending)
                 for id_ in self.cutting_off.after(task.id) if self.cutting_off else ():
@@ -332,9 +334,9 @@ class Engine:
                 if task.id not in self._hours.backoff:
                     self._frontier.put(task.id)
             case Status.BLOCKED:
-                broke = self.ledger.state.task(task.id).reason is Reason.REGRESSION
+                broke = self.journal.state.task(task.id).reason is Reason.REGRESSION
                 self._halted = self._halted or self.fail_fast or broke
-                for id_ in victims_of(task.id, self.ledger.state) if broke else ():
+                for id_ in victims_of(task.id, self.journal.state) if broke else ():
                     self._say(id_)
                 self._publish(now=True)  # a person is waited for: the plan says so at once
         self._keep_up()
@@ -351,18 +353,18 @@ class Engine:
         return plans is None or task.id in self.preparation.adopted or plans.may_begin(task)
 
     def _is_pending(self, id_: str) -> bool:
-        return self.ledger.state.task(id_).status is Status.PENDING
+        return self.journal.state.task(id_).status is Status.PENDING
 
     # --- the books --------------------------------------------------------------------
 
     def _say(self, id_: str) -> None:
-        state = self.ledger.state
+        state = self.journal.state
         self.board.say(id_, state.task(id_).status, note_in(self.tasks, id_, state))
 
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
-            self.ledger.sync()
-            self.board.publish(self.ledger.note, head=self.head())
+            self.journal.sync()
+            self.board.publish(self.journal.note, head=self.head())
 
     def _put_aside(self) -> None:
         """Keep what would have been proven again, had the run gone on."""
@@ -371,30 +373,30 @@ class Engine:
 
     def _interrupt(self) -> None:
         """End the workers, keep what they say, and put their tasks back."""
-        self.crew.cancel()
+        self.workers.cancel()
         self._put_aside()
         # A worker that waits for a word is let go without one (`release`): else this would not end.
-        later = self.settlement.desk.later
-        while later or self.crew.working:
-            message = later.popleft() if later else self.crew.wait()
+        later = self.settlement.context.later
+        while later or self.workers.working:
+            message = later.popleft() if later else self.workers.wait()
             if isinstance(message, Finished):
                 self.settlement.settle_interrupted(self.tasks[message.task])
                 self._say(message.task)
             elif not release(message):
                 self._hear(message)
         for task in self.tasks.values():  # whose worker came back with what ends the run
-            if self.ledger.state.task(task.id).open_attempt:
+            if self.journal.state.task(task.id).open_attempt:
                 self.settlement.settle_interrupted(task)
                 self._say(task.id)
 
     def _codes(self) -> frozenset[ExitCode]:
         """The exit codes that hold, from what every selected task came to."""
-        plans, state = self.preparation.plans, self.ledger.state
+        plans, state = self.preparation.plans, self.journal.state
         only = plans is not None and plans.only
         codes, waiting = codes_of(self.selected, state, self._outdated, only_planned=only)
         codes |= self.settlement.codes
         if waiting:
-            self.ledger.note(RunStuck(waiting=tuple(waiting)))
+            self.journal.note(RunStuck(waiting=tuple(waiting)))
             if self._hours.used_up:
                 self.settlement.say(f"{self._hours.used_up}; the next run has a budget of its own")
                 codes.add(ExitCode.STOPPED)

@@ -14,14 +14,13 @@ from runner.process.supervise import run
 from runner.process.tools import find_project_python
 from runner.run.planned import phases
 from runner.run.proof import held_out
-from runner.run.proof.prove import bench_of, proof_of
+from runner.run.proof.prove import make_gate_context, proof_of
 from runner.run.proof.stages import measure_stage
 from runner.run.proof_required import too_little
 from runner.run.review import Answer
 from runner.run.reviewers import UNABLE, review_of
 from runner.writes.compile_check import lacks_only_tools
-from runner.writes.pipeline import WriteContext as WriteBench
-from runner.writes.pipeline import admit_writes, compile_writes
+from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
 from runner.writes.scan_workspace import ScanWorkspace
 
 if TYPE_CHECKING:
@@ -36,25 +35,25 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
     """The outcome with what pipeline, review and proof say of it, one after the other."""
     if not outcome.changes:
         return _prove(assignment, site, outcome)
-    bench = write_bench(assignment, site, outcome)
+    context = make_write_context(assignment, site, outcome)
     with measure_stage(assignment, site, "write pipeline"):
-        admitted = admit_writes(outcome.changes, assignment.rules, bench)
+        admitted = admit_writes(outcome.changes, assignment.rules, context)
     outcome = replace(outcome, tainted=admitted.tainted)
     if admitted.clean and _is_reviewed_at_write(assignment, site, outcome):
-        ruling = site.crew.ask(outcome)
+        ruling = site.workers.ask(outcome)
         if ruling.answer is Answer.WAITS:
             return replace(outcome, ending=Ending.WAITS)
         if ruling.answer is Answer.EDITED:
             return evaluate(assignment, site, _with_edit(assignment, site, outcome, ruling))
-        if ruling.standing:  # said before: the attempt counts, and is told of it when it is settled
+        if ruling.standing:  # answered before: the attempt counts, and is settled with it
             return outcome
         outcome = replace(outcome, findings=(*outcome.findings, *ruling.findings))
         if ruling.answer is Answer.REJECTED:
             return outcome
     with measure_stage(assignment, site, "compile and static analysis"):
-        passed = compile_writes(admitted, assignment.rules, bench)
+        passed = compile_writes(admitted, assignment.rules, context)
     outcome = replace(outcome, findings=(*outcome.findings, *passed.findings))
-    site.crew.add_scan(assignment.task.id, assignment.attempt, passed.sast)
+    site.workers.add_scan(assignment.task.id, assignment.attempt, passed.sast)
     if not passed.clean:
         return without_tools(outcome)
     if site.settings.sast_block_at != "never":  # then a person wants to wait for it
@@ -80,7 +79,7 @@ def screen(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Out
     if not outcome.changes:
         return outcome
     admitted = admit_writes(
-        outcome.changes, assignment.rules, write_bench(assignment, site, outcome)
+        outcome.changes, assignment.rules, make_write_context(assignment, site, outcome)
     )
     findings = tuple(finding for finding in admitted.findings if finding.refuses)
     return replace(outcome, tainted=admitted.tainted, findings=(*outcome.findings, *findings))
@@ -116,6 +115,9 @@ def conclude(
         proven = held_out.prove_held_out(assignment, site, outcome, proven)
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
+    if assignment.rows and not bad:
+        items = items_of(assignment.task)
+        proven = replace(proven, proofs=with_rows(proven.proofs, assignment.rows, items))
     # Only of proven bytes: nobody is paid for reading what will be built again anyway.
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
         review = review_of(assignment, site, outcome, proven)
@@ -160,9 +162,11 @@ def _too_little(
     return too_little(assignment.task, site.settings, assignment.author, proofs, written)
 
 
-def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> WriteBench:
+def make_write_context(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome
+) -> WriteContext:
     """What the write pipeline works with."""
-    bench = bench_of(assignment, site, outcome)
+    context = make_gate_context(assignment, site, outcome)
     limits = command_limits(assignment.task, site.settings)
 
     def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
@@ -170,10 +174,10 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
             Command(
                 line=line,
                 place=site.place,
-                environment=bench.environment,
+                environment=context.environment,
                 stdin=stdin,
                 limits=limits,
-                known_secrets=bench.known_secrets,
+                known_secrets=context.known_secrets,
                 folder=folder,
             ),
             site.sandbox,
@@ -181,12 +185,12 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
             cancelled=site.cancelled,
         )
 
-    return WriteBench(
+    return WriteContext(
         tree=site.scratch.project,
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
-        python=find_project_python(site.place, bench.environment),
-        on_base=None if site.settings.strict else bench.on_base,
+        python=find_project_python(site.place, context.environment),
+        on_base=None if site.settings.strict else context.on_base,
         sast=site.sast,
         secrets=assignment.secrets,
         stopped=site.scratch.stopped,
@@ -197,6 +201,6 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
             place=site.place,
             sandbox=site.sandbox,
             environment=site.base_environment,
-            interrupted=lambda: site.crew.interrupted,  # a pool that ends in peace ends no scan
+            interrupted=lambda: site.workers.interrupted,  # a pool that ends in peace ends no scan
         ),
     )

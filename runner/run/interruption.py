@@ -19,7 +19,7 @@ from runner import effects
 from runner.errors import ExitCode
 from runner.lazy_dataclass import dataclass
 from runner.process.platform import descendants
-from runner.run.review import Answer, Said
+from runner.run.review import Answer, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ class Cancellations:
                 self.end(task)
 
     def _read_requests(self) -> list[str]:
-        """The tasks that were named since the last look; each is told once."""
+        """The tasks that were named since the last look; each is returned once."""
         try:
             # A name with a dot is still being written beside (`effects.write_file`).
             files = [one for one in (self.cache / FOLDER).iterdir() if one.name[0] != "."]
@@ -91,7 +91,7 @@ LONGEST = 4.5
 """Seconds from the signal until the process ends whatever it still does. Killing it at any
 instant loses nothing, so what is lost is a draft at most."""
 _GAVE_UP = b"\nrunner: it did not end in time, so it was ended; run again to go on\n"
-ENDING = "ending what runs and keeping the books; once more ends at once"
+ENDING = "stopping and saving state; press Ctrl-C again to quit now"
 
 
 class Interruption:
@@ -203,13 +203,13 @@ class _Interruptible:
         self._asker = asker
         self._interruption = interruption
 
-    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
         """The person's answer; a signal means that the change waits for another run."""
         try:
             with self._interruption._raise_inside():  # noqa: SLF001 - the two are one
                 return self._asker.ask(task, change, before, self._calm(spot))
         except KeyboardInterrupt:
-            return Said(Answer.WAITS)
+            return Reply(Answer.WAITS)
 
     def _calm(self, spot: Spot) -> Spot:
         """The spot, where a signal breaks into nothing that goes on meanwhile."""

@@ -184,22 +184,22 @@ def parse_answer(text: str, items: Collection[str]) -> dict[str, ItemAnswer]:
     if found is None:
         raise AnswerError("it holds no JSON object")
     read = json.loads(found)
-    told = read.get("items")
-    if set(read) != {"items"} or not isinstance(told, dict):
+    answers = read.get("items")
+    if set(read) != {"items"} or not isinstance(answers, dict):
         raise AnswerError('it must be {"items": {…}}')
-    if missing := sorted(set(items) - told.keys()):
+    if missing := sorted(set(items) - answers.keys()):
         raise AnswerError(f"it does not answer {', '.join(missing)}")
-    if unknown := sorted(told.keys() - set(items)):
+    if unknown := sorted(answers.keys() - set(items)):
         raise AnswerError(f"the task has no item {', '.join(map(display, unknown))}")
-    return {item: _parse_item(item, told[item]) for item in items}
+    return {item: _parse_item(item, answers[item]) for item in items}
 
 
-def _parse_item(item: str, told: object) -> ItemAnswer:
-    if not isinstance(told, dict) or not told.keys() <= _KEYS:
+def _parse_item(item: str, row: object) -> ItemAnswer:
+    if not isinstance(row, dict) or not row.keys() <= _KEYS:
         raise AnswerError(f"{item} must be an object with verdict, evidence, test and sentence")
-    test = "" if told.get("test") is None else told["test"]
-    evidence, sentence = told.get("evidence", []), told.get("sentence")
-    if told.get("verdict") not in tuple(ItemVerdict):
+    test = "" if row.get("test") is None else row["test"]
+    evidence, sentence = row.get("evidence", []), row.get("sentence")
+    if row.get("verdict") not in tuple(ItemVerdict):
         raise AnswerError(f"{item}: verdict must be met, not met or cannot tell")
     if not isinstance(evidence, list) or len(evidence) > _MOST:
         raise AnswerError(f"{item}: evidence must be a list of at most {_MOST} FILE:LINE")
@@ -207,11 +207,11 @@ def _parse_item(item: str, told: object) -> ItemAnswer:
         raise AnswerError(f"{item}: evidence must be written FILE:LINE")
     if not isinstance(test, str) or not isinstance(sentence, str) or not sentence.strip():
         raise AnswerError(f"{item}: test and sentence must be texts, and sentence is required")
-    verdict = ItemVerdict(told["verdict"])
+    verdict = ItemVerdict(row["verdict"])
     if verdict is not ItemVerdict.CANNOT_TELL and not evidence:
         raise AnswerError(f"{item}: {verdict} needs evidence, FILE:LINE")
-    said = redact(" ".join(sentence.split()))[:_SENTENCE]
-    return ItemAnswer(verdict, tuple(map(redact, evidence)), redact(test), said)
+    text = redact(" ".join(sentence.split()))[:_SENTENCE]
+    return ItemAnswer(verdict, tuple(map(redact, evidence)), redact(test), text)
 
 
 # --- the review -----------------------------------------------------------------------
@@ -296,8 +296,8 @@ def _judge(
         detail = f"{answer.verdict}: {answer.sentence}\n{wrong}"
         return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=detail)
     if answer.verdict is ItemVerdict.NOT_MET:
-        said = f"{item} is not met: {answer.sentence}"
-        return row, Finding(CHECK, said, path=path, line=int(line))
+        message = f"{item} is not met: {answer.sentence}"
+        return row, Finding(CHECK, message, path=path, line=int(line))
     return row, None
 
 
@@ -307,8 +307,8 @@ def _find_wrong(answer: ItemAnswer, evidence: Evidence) -> Iterator[str]:
         path, _, line = place.rpartition(":")
         count = evidence.count_lines(path)
         if int(line) > count:
-            said = f"has {count} lines" if count else "is no text file of the proposal"
-            yield f"{path} {said}, and {place} is cited"
+            reason = f"has {count} lines" if count else "is no text file of the proposal"
+            yield f"{path} {reason}, and {place} is cited"
     if answer.verdict is not ItemVerdict.MET or _is_about_documents(answer, evidence):
         return
     if not answer.test:

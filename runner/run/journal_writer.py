@@ -79,7 +79,7 @@ class JournalWriter:
         self._gathers = False
         self._owed = False  # whether something durable was noted and is not yet
         self.others = state.seq
-        """Events that are not of this writer: one that is told of more was not alone."""
+        """Events that are not of this writer: more of them mean that it was not alone."""
         self._before = state.seq
 
     @property
@@ -98,7 +98,7 @@ class JournalWriter:
         self.state, self._before = state, self.others
 
     def listen(self, listener: Listener, document: str = "") -> None:
-        """Have `listener` told of every event after it was folded: console, checkpoint, reports.
+        """Call `listener` with every event after it was folded: console, checkpoint, reports.
 
         Where it writes a `document`, a failure of that is a warning.
         """
@@ -194,8 +194,8 @@ def _describe(error: RunnerError | OSError) -> str:
     if isinstance(error, OSError):
         return f"{error.strerror or error} ({error.filename})" if error.filename else str(error)
     place = f" ({error.where})" if error.where else ""
-    said = f": {error.detail.splitlines()[0]}" if error.detail else ""
-    return f"{error.message}{place}{said}"
+    detail = f": {error.detail.splitlines()[0]}" if error.detail else ""
+    return f"{error.message}{place}{detail}"
 
 
 def begin(
@@ -215,7 +215,7 @@ def begin(
 
 
 def finish(
-    ledger: JournalWriter,
+    journal: JournalWriter,
     *,
     exit_code: int,
     head: str,
@@ -227,9 +227,9 @@ def finish(
     """Say in the journal that the run ended, with how many tasks stand where."""
     counts: dict[str, int] = {}
     for id_ in ids:
-        status = str(ledger.state.task(id_).status)
+        status = str(journal.state.task(id_).status)
         counts[status] = counts.get(status, 0) + 1
-    ledger.note(
+    journal.note(
         RunFinished(
             exit=exit_code,
             head=head,

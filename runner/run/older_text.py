@@ -36,7 +36,7 @@ _MOST_VERSIONS = 200
 """Versions of the plan that are looked at; a range with more is seen from its newest end."""
 
 
-class Said(Protocol):
+class TaskStatus(Protocol):
     """A task as the plan's file says it."""
 
     @property
@@ -63,7 +63,7 @@ class _Version(NamedTuple):
 
     statuses: Mapping[str, Status]
     next_is_ours: bool
-    """Whether a record of this journal made the next version: it wrote what the journal said."""
+    """Whether a record of this journal made the next version: it wrote what the journal held."""
 
 
 @dataclass
@@ -80,12 +80,12 @@ class OlderText:
     """What was written and is gone, where the file as a whole is at the committed statuses."""
     heard_alone: Callable[[str], bool]
     """Whether a task's status counts where the rest of the file is as it was written."""
-    only_retries: Callable[[Said], bool]
+    only_retries: Callable[[TaskStatus], bool]
     """Whether a status asks for one more try of a task: no sign by itself of an older text."""
     _versions: dict[str, tuple[_Version, ...]] = field(default_factory=dict)
     _texts: dict[str, Mapping[str, Status]] = field(default_factory=dict)
 
-    def holds(self, task: Said, since: str = "") -> bool:
+    def holds(self, task: TaskStatus, since: str = "") -> bool:
         """Whether a task's status is what the commits had all along `since` (a commit)."""
         if self._committed.get(task.id) is not task.status:
             return False
@@ -119,7 +119,7 @@ class OlderText:
         if since not in self._versions:
             begins, knows_records = self._begin(since)
             commits = [*self._commits(begins), (begins, "")] if begins else []
-            # One place further than the commits: each version is told who made the next one, and
+            # One place further than the commits: each version records who made the next one, and
             # the newest has none.
             ours = [False, *(not knows_records and subject == SUBJECT for _, subject in commits)]
             self._versions[since] = tuple(
@@ -159,7 +159,7 @@ class OlderText:
 
 
 def make_take_back_test(
-    tasks: Iterable[Said], state: RunState
+    tasks: Iterable[TaskStatus], state: RunState
 ) -> Callable[[Mapping[str, Status]], Sequence[Status] | None]:
     """Every status that was written and that nobody committed; None where the file has one yet."""
 
@@ -192,19 +192,19 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
     for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
         # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
-        for said in (one.trailers for one in parse_messages(message)):
-            for line in said.get(UNDOES, ()) if is_own(commit, said) else ():
+        for trailers in (one.trailers for one in parse_messages(message)):
+            for line in trailers.get(UNDOES, ()) if is_own(commit, trailers) else ():
                 task = line.split(" ")[0]
                 found[task] = (*found.get(task, ()), commit)
     return found
 
 
 def is_undone(
-    repository: Repository, told: Mapping[str, tuple[str, ...]], task: str, commit: str
+    repository: Repository, undone_by: Mapping[str, tuple[str, ...]], task: str, commit: str
 ) -> bool:
     """Whether a landing of a task was taken back later: by a commit that descends from it.
 
-    What a squash joined is told apart by its bytes.
+    What a squash joined is distinguished by its bytes.
     """
-    later = (one for one in told.get(task, ()) if one != commit)
+    later = (one for one in undone_by.get(task, ()) if one != commit)
     return any(repository.is_ancestor(commit, one) for one in later)

@@ -1,4 +1,4 @@
-"""What the journal and the write log are told of an outcome, and where its work is kept.
+"""Record an outcome in the journal and the write log, and keep its work.
 
 Static analysis that runs behind the tasks: its findings are kept when they come.
 """
@@ -40,7 +40,7 @@ _WRITE_LOG = "WRITE_LOG.jsonl misses writes"
 class OutcomeRecorder:
     """Writes down what became of work; decides nothing."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     repository: Repository
     staging: Staging
     write_log: WriteLog
@@ -71,7 +71,7 @@ class OutcomeRecorder:
         self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "", draft: str = ""
     ) -> None:
         """An attempt came back; `held` says why work that passed may not land now."""
-        self.ledger.note(
+        self.journal.note(
             AttemptFinished(
                 ending=outcome.ending,
                 tree=outcome.tree,
@@ -97,10 +97,10 @@ class OutcomeRecorder:
 
     def record_interrupted(self, task: Task) -> None:
         """An attempt was ended from outside: it counts for nothing."""
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         attempt = known.open_attempt.attempt if known.open_attempt else known.last_attempt
         event = AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0)
-        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+        self.journal.note(event, task=task.id, attempt=attempt, durable=True)
 
     def decisions(self, task: Task, outcome: Outcome) -> None:
         """Keep what was decided, once a run and its crashes, before anything of it lands."""
@@ -108,26 +108,26 @@ class OutcomeRecorder:
             if (task.id, decision) in self.decided:
                 continue
             self.decided.add((task.id, decision))
-            number = self.next_decision(self.ledger.state.decisions)
+            number = self.next_decision(self.journal.state.decisions)
             event = DecisionMade(number=number, decision=decision)
-            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+            self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def keep_tried(self, task: Task, outcome: Outcome) -> None:
         """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
-        with self.ledger.tolerate(f"{task.id}: its work is not kept for a draft"):
+        with self.journal.tolerate(f"{task.id}: its work is not kept for a draft"):
             if drafts.keep_tried(self.repository, task, outcome):
                 self._tried.add(task.id)
 
     def keep_draft(self, task: Task, outcome: Outcome) -> str:
         """Keep work that did not pass on a draft branch; the branch, or nothing."""
-        with self.ledger.tolerate(f"{task.id}: no draft branch keeps its work"):
+        with self.journal.tolerate(f"{task.id}: no draft branch keeps its work"):
             return drafts.keep_draft(self.repository, task, outcome)
         return ""
 
     def _drop_tried(self, task: Task) -> None:
         if task.id in self._tried:
             self._tried.discard(task.id)
-            with self.ledger.tolerate(f"{task.id}: an old attempt stays in refs/runner/tried"):
+            with self.journal.tolerate(f"{task.id}: an old attempt stays in refs/runner/tried"):
                 drafts.drop_tried(self.repository, task.id)
 
     # --- its writes -------------------------------------------------------------------
@@ -141,7 +141,7 @@ class OutcomeRecorder:
             partial(
                 self.write_log.record,
                 outcome.changes,
-                run=self.ledger.run,
+                run=self.journal.run,
                 task=task.id,
                 attempt=outcome.attempt,
                 review=Approval(how),
@@ -171,12 +171,12 @@ class OutcomeRecorder:
         self.catch_up()
 
     def _drop(self, task: str, attempt: int) -> None:
-        held = self.ledger.state.task(task).held
+        held = self.journal.state.task(task).held
         if held is None or held.attempt != attempt:
             self._close(task, attempt, Fate.DROPPED)
 
     def _close(self, task: str, attempt: int, fate: Fate, commit: str = "") -> None:
-        run = self.ledger.run
+        run = self.journal.run
         self._unwritten.append(
             partial(
                 self.write_log.close, run=run, task=task, attempt=attempt, fate=fate, commit=commit
@@ -186,7 +186,7 @@ class OutcomeRecorder:
 
     def catch_up(self) -> None:
         """Append to the write log, in order, what a full disk may have kept from it before."""
-        with self.ledger.tolerate(_WRITE_LOG):
+        with self.journal.tolerate(_WRITE_LOG):
             while self._unwritten:
                 self._unwritten[0]()
                 self._unwritten.pop(0)
@@ -198,8 +198,8 @@ class OutcomeRecorder:
     ) -> None:
         """The task is DONE, and this is what that rests on."""
         self.decisions(task, outcome)
-        drafted = bool(self.ledger.state.task(task.id).draft)
-        self.ledger.note(
+        drafted = bool(self.journal.state.task(task.id).draft)
+        self.journal.note(
             TaskDone(
                 spec=task.spec,
                 commit=commit,
@@ -217,7 +217,7 @@ class OutcomeRecorder:
         )
         self._drop_tried(task)
         if drafted:
-            with self.ledger.tolerate(f"{task.id}: its draft branch stays"):
+            with self.journal.tolerate(f"{task.id}: its draft branch stays"):
                 drop_drafts(self.repository, task.id)
         if self.observe:
             self.observe(task.id, outcome)
@@ -228,7 +228,7 @@ class OutcomeRecorder:
         """Why work that passed is not proven, for the status note."""
         if outcome.ending is not Ending.PASSED:
             return ""
-        return why_unproven(task, outcome.proofs, outcome.changes, self.ledger.state.tasks)
+        return why_unproven(task, outcome.proofs, outcome.changes, self.journal.state.tasks)
 
     def hold(
         self,
@@ -241,7 +241,7 @@ class OutcomeRecorder:
         """Keep proven bytes for later: they land without calling the implementer again."""
         if self.keep_held(task, outcome, kind):
             event = TaskBlocked(reason=reason, note=note)
-            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+            self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> bool:
         """Put proven bytes under a ref and where a person can read them.
@@ -251,15 +251,15 @@ class OutcomeRecorder:
         # The ref before the record that names it: in the other order a kill would leave a record of
         # objects that no ref holds, and `git gc` takes such.
         ref = ""
-        with self.ledger.tolerate(f"{task.id}: its proven work cannot be held"):
+        with self.journal.tolerate(f"{task.id}: its proven work cannot be held"):
             ref = drafts.hold(self.repository, task, outcome)
         if not ref:
             self.record_finished(task, replace(outcome, ending=Ending.FAILED))
             self.block(task, outcome, Reason.TOOL, "its proven work could not be held")
             return False
-        with self.ledger.tolerate(f"{task.id}: no copy to read in artifacts/build/staged"):
+        with self.journal.tolerate(f"{task.id}: no copy to read in artifacts/build/staged"):
             self.staging.stage(
-                outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
+                outcome.changes, run=self.journal.run, task=task.id, attempt=outcome.attempt
             )
         self.record_finished(task, outcome, held=kind, ref=ref, draft=draft)
         self.decisions(task, outcome)
@@ -267,9 +267,9 @@ class OutcomeRecorder:
 
     def let_go(self, task: str) -> None:
         """Forget held work that has landed."""
-        with self.ledger.tolerate(f"{task}: its held work stays in refs/runner/held"):
+        with self.journal.tolerate(f"{task}: its held work stays in refs/runner/held"):
             drafts.let_go(self.repository, task)
-        with self.ledger.tolerate(f"{task}: its staged copies stay"):
+        with self.journal.tolerate(f"{task}: its staged copies stay"):
             self.staging.remove(self.staging.list(task))
 
     def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
@@ -278,7 +278,7 @@ class OutcomeRecorder:
         if not branch:
             branch, findings = self._of_before(task, outcome)
         note = f"{note}; work kept on {branch}" if branch else note
-        self.ledger.note(
+        self.journal.note(
             TaskBlocked(reason=reason, note=note, draft=branch, findings=findings),
             task=task.id,
             attempt=outcome.attempt,
@@ -288,9 +288,9 @@ class OutcomeRecorder:
 
     def _of_before(self, task: Task, outcome: Outcome) -> tuple[str, tuple[Finding, ...]]:
         """The branch of an earlier attempt where the last one left nothing, and what is open."""
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         branch, attempts = "", {one.attempt for one in known.tries}
-        with self.ledger.tolerate(f"{task.id}: no draft branch keeps its work"):
+        with self.journal.tolerate(f"{task.id}: no draft branch keeps its work"):
             branch = drafts.draft_of_tried(self.repository, task, attempts)
         if branch:
             self._tried.add(task.id)  # perhaps by a run before this one

@@ -57,7 +57,7 @@ WAITS_FOR_REVIEW = "waits for your review: runner review"
 class OutcomeHandler:
     """Settles outcomes one at a time, in the coordinator's thread."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     lander: Lander
     preparation: Preparation
     settings: Settings
@@ -77,14 +77,14 @@ class OutcomeHandler:
     turn: LandingQueue = field(default_factory=LandingQueue)
     standing: ProofReuse = field(default_factory=ProofReuse)
     retries: Retries = field(init=False)
-    desk: ReviewQueue = field(init=False)
+    context: ReviewQueue = field(init=False)
     """What a person at the terminal is asked, in its turn."""
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         """What follows attempts that did not pass is decided elsewhere, with the same books."""
         self.retries = Retries(
-            ledger=self.ledger,
+            journal=self.journal,
             preparation=self.preparation,
             settings=self.settings,
             books=self.books,
@@ -92,12 +92,12 @@ class OutcomeHandler:
             blob=self.lander.repository.blob,
             say=self.say,
         )
-        self.desk = ReviewQueue(self.review, self.preparation, self.retries)
+        self.context = ReviewQueue(self.review, self.preparation, self.retries)
 
     @property
     def questions(self) -> PermissionPrompts:
         """Where permission rules have a person asked."""
-        return PermissionPrompts(self.ledger, self.review.asker)
+        return PermissionPrompts(self.journal, self.review.asker)
 
     def halt(self) -> None:
         """Have nothing new started, and nothing land, since the branch is somebody else's now."""
@@ -113,7 +113,7 @@ class OutcomeHandler:
         put = [(assignment.task, outcome) for assignment, outcome in self._again]
         put += [(one.task, one.outcome) for one in self.turn.give_up()]
         self._again.clear()
-        unseen = self.desk.take_all()
+        unseen = self.context.take_all()
         for task, outcome in unseen:
             self.books.hold(task, outcome, review.HELD, WAITS_FOR_REVIEW)
         for task, outcome in put:
@@ -123,7 +123,7 @@ class OutcomeHandler:
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on."""
-        self.desk.forget(task.id)
+        self.context.forget(task.id)
         goes_on = self._settle(task, self.standing.join(outcome))
         if not goes_on:
             self._let_go(task)
@@ -156,7 +156,7 @@ class OutcomeHandler:
         if plans is not None and plans.hear(task, outcome, self.books):
             return False
         outcome = self.preparation.require_held_out(task, outcome)
-        outcome = self.desk.settle_questions(task, outcome)
+        outcome = self.context.settle_questions(task, outcome)
         match outcome.ending:
             case Ending.PASSED:
                 return self._settle_passed(task, outcome)
@@ -175,12 +175,14 @@ class OutcomeHandler:
 
     def withdraw(self, task: Task) -> bool:
         """Give a person back proven work that only waits to land; False where none does."""
-        if self.desk.has_heard(task.id):
+        if self.context.has_heard(task.id):
             self.cancelled.add(task.id)
         again = next((one for one in self._again if one[0].task.id == task.id), None)
         if again is not None:
             self._again.remove(again)
-        outcome = again[1] if again else self.desk.withdraw(task.id) or self.turn.withdraw(task.id)
+        outcome = (
+            again[1] if again else self.context.withdraw(task.id) or self.turn.withdraw(task.id)
+        )
         if outcome is not None:
             self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
             self._let_go(task)
@@ -210,28 +212,28 @@ class OutcomeHandler:
     def _settle_passed(self, task: Task, outcome: Outcome) -> bool:
         self.books.record_finished(task, outcome)
         if not outcome.changes:
-            known = self.ledger.state.task(task.id)
+            known = self.journal.state.task(task.id)
             note = known.cut_off or self._explain_unchanged(task, known)
             self.books.record_done(task, outcome, commit="", tree=outcome.tree, note=note)
             return False
-        if self.desk.takes(task, outcome):
+        if self.context.takes(task, outcome):
             return True
-        return self._settle_ruled(task, outcome, self.desk.rule(task, outcome))
+        return self._settle_ruled(task, outcome, self.context.rule(task, outcome))
 
     def ask_first(self, meanwhile: Callable[[], None] | None) -> tuple[Task, Came]:
         """Put the first question that waits; the task that it is of, and what came of it."""
-        one = self.desk.first
+        one = self.context.first
         if one.outcome is None:
             plans = self.preparation.plans
             may = plans is not None and plans.may_begin(one.task, meanwhile)
-            self.desk.drop(one)
+            self.context.drop(one)
             return one.task, Came.PLANNED if may else Came.WAITS
         try:
-            ruling = self.desk.rule(one.task, one.outcome, self._watch(one, meanwhile))
+            ruling = self.context.rule(one.task, one.outcome, self._watch(one, meanwhile))
         except WithdrawnError:
             self.say(f"{one.task.id} was ended: nothing is asked of it any more")
             return one.task, Came.GOES_ON
-        self.desk.drop(one)
+        self.context.drop(one)
         if one.answer is not None:
             one.answer(ruling)
         elif not self._settle_ruled(one.task, one.outcome, ruling):
@@ -248,13 +250,13 @@ class OutcomeHandler:
 
         def go_on() -> None:
             meanwhile()
-            if not self.desk.has(one):
+            if not self.context.has(one):
                 raise WithdrawnError
 
         return go_on
 
     def _settle_ruled(self, task: Task, outcome: Outcome, ruling: Ruling) -> bool:
-        """What follows of proven work by what was said of it; True when the same work goes on."""
+        """Apply the ruling on proven work; return True when the same work goes on."""
         match ruling.answer:
             case Answer.WAITS:
                 self.books.hold(task, outcome, "review", WAITS_FOR_REVIEW)
@@ -283,7 +285,7 @@ class OutcomeHandler:
         return self._land(task, outcome, ADOPTED if adopted else ruling.how)
 
     def _explain_unchanged(self, task: Task, known: TaskState) -> str:
-        """What is to be said of a task that was to become something else, and did not."""
+        """Explain that a task was to become something else, and did not."""
         if not known.changed or known.reuse or task.id in self.preparation.prove_first:
             return ""
         chosen = getattr(self.preparation.implementer(task), "name", "")
@@ -353,7 +355,7 @@ class OutcomeHandler:
         except RunnerError as error:
             # With a landing begun, the branch may have moved already: only recovery may say what
             # became of it (`run/recovery`).
-            if self.ledger.state.landing is None:
+            if self.journal.state.landing is None:
                 self.books.hold(task, outcome, "cannot-land", error.message)
             raise
 
@@ -374,19 +376,19 @@ class OutcomeHandler:
         """A person's no is the next attempt's brief; it does not count as a failed attempt."""
         failed = replace(outcome, ending=Ending.FAILED, findings=findings)
         self.retries.remember(outcome)
-        self.ledger.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
+        self.journal.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
         if self.retries.gives_the_same(task):
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
-        self.ledger.note(TaskApproved(by="review", note="try again"), task=task.id)
+        self.journal.note(TaskApproved(by="review", note="try again"), task=task.id)
 
     # --- not passed -------------------------------------------------------------------
 
     def _settle_failed(self, task: Task, outcome: Outcome) -> None:
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         if known.cut_off:
             self.books.record_finished(task, outcome)
-            stale_again(self.ledger, known, what_failed(outcome, 1))
+            stale_again(self.journal, known, what_failed(outcome, 1))
             return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
@@ -400,13 +402,13 @@ class OutcomeHandler:
             return
         same = self.retries.gives_the_same(task)
         halts = self.settings.regression == "halt" or self.retries.is_last(task, outcome)
-        said = review.refusals(self.ledger.state, task.id, outcome.changes)
-        if said:  # a person's no to these very bytes holds: it is not asked again
-            findings = (*(review.rejection(one) for one in said), *outcome.findings)
+        rejected = review.refusals(self.journal.state, task.id, outcome.changes)
+        if rejected:  # a person's no to these very bytes holds: it is not asked again
+            findings = (*(review.rejection(one) for one in rejected), *outcome.findings)
             outcome = replace(outcome, findings=findings)
         elif regression.victims(outcome.findings) and halts:
             regression.hold_back(task, outcome, self.books)
             self.codes.add(ExitCode.REGRESSION)
             return
         same = same or outcome.ending is Ending.BLOCKED
-        self.retries.again(task, outcome, same=same, refused_before=bool(said))
+        self.retries.again(task, outcome, same=same, refused_before=bool(rejected))

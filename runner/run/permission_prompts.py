@@ -59,7 +59,7 @@ def rejection(changes: Sequence[Change], reason: str) -> WriteRejected:
     return WriteRejected(WHOLE, None, proposal_digest(changes), reason, "person")
 
 
-def was_told(known: TaskState, questions: Iterable[Finding]) -> bool:
+def was_shown(known: TaskState, questions: Iterable[Finding]) -> bool:
     """Whether an attempt before this one failed by the same checks: it had its repair."""
     asked = {finding.check for finding in questions}
     return any(asked <= set(one.checks) for one in known.tries)
@@ -130,11 +130,11 @@ class Questions:
         if question in self._waiting:
             return None
         task, attempt = self.assignment.task.id, self.assignment.attempt
-        said = self.site.crew.permit(task, attempt, question)
-        if said is None:
+        given = self.site.workers.permit(task, attempt, question)
+        if given is None:
             self._waiting.add(question)
             return None
-        answer = PermissionAnswer(tool, subject, said.allowed, said.reason, said.once)
+        answer = PermissionAnswer(tool, subject, given.allowed, given.reason, given.once)
         self.answers.append(answer)
         return answer
 
@@ -151,7 +151,7 @@ class Questions:
 class PermissionPrompts:
     """Where the coordinator has questions answered, one at a time, or lets them wait."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     asker: Asker | None = None
 
     def ask(
@@ -161,20 +161,20 @@ class PermissionPrompts:
 
         An answer `for_later` cannot be for once: there is no attempt yet for which it would hold.
         """
-        said = self._ask_person(task, question)
-        if said is not None and for_later:
-            said = said._replace(once=False)
+        answer = self._ask_person(task, question)
+        if answer is not None and for_later:
+            answer = answer._replace(once=False)
         # Without an answer the question itself is kept: `runner review` finds it there, in another
         # process.
-        self.ledger.note(said or question, task=task, attempt=attempt, durable=True)
-        return said
+        self.journal.note(answer or question, task=task, attempt=attempt, durable=True)
+        return answer
 
     def release(self, tasks: Iterable[Task]) -> None:
         """Ask about what waited for a person, where one is here now."""
         if self.asker is None:
             return
         for task in tasks:
-            known = self.ledger.state.task(task.id)
+            known = self.journal.state.task(task.id)
             for question in known.asks if waits(known) else ():
                 if self.ask(task.id, known.last_attempt, question, for_later=True) is None:
                     break
@@ -210,7 +210,7 @@ def call_text(question: PermissionAsked) -> str:
 
 
 def answers_of(state: RunState, task: Task) -> tuple[PermissionAnswer, ...]:
-    """What a person said for a task as it is written now."""
+    """Return a person's answers for a task as it is written now."""
     known = state.task(task.id)
     if known.tried not in (None, task.spec):
         return ()
@@ -231,7 +231,11 @@ def find_questions(outcome: Outcome, rules: WriteRules) -> Iterator[PermissionAs
 
 
 def wait_for_answers(
-    task: Task, outcome: Outcome, rules: WriteRules, books: OutcomeRecorder, desk: PermissionPrompts
+    task: Task,
+    outcome: Outcome,
+    rules: WriteRules,
+    books: OutcomeRecorder,
+    context: PermissionPrompts,
 ) -> bool:
     """Let a task wait whose attempt came to nothing while questions of it are open.
 
@@ -240,15 +244,15 @@ def wait_for_answers(
     """
     if outcome.failure is Failure.TRANSIENT:
         return False
-    said = [
-        desk.ask(task.id, outcome.attempt, one, for_later=True)
+    answers = [
+        context.ask(task.id, outcome.attempt, one, for_later=True)
         for one in find_questions(outcome, rules)
     ]
-    asks = desk.ledger.state.task(task.id).asks
-    if not asks and any(one is not None and one.allowed for one in said):
+    asks = context.journal.state.task(task.id).asks
+    if not asks and any(one is not None and one.allowed for one in answers):
         books.record_finished(task, outcome)
         again = TaskApproved(by="review", note="a person was asked, and allows it")
-        desk.ledger.note(again, task=task.id, attempt=outcome.attempt)
+        context.journal.note(again, task=task.id, attempt=outcome.attempt)
         return True
     if not asks:
         return False

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from runner.gates import absent_files
     from runner.implementers.base import Implementer
     from runner.model import Task
-    from runner.run.executors import addresses
+    from runner.run import choose_executor
 else:
     absent_files = lazy_module("runner.gates.absent_files")
-    addresses = lazy_module("runner.run.executors.addresses")
+    choose_executor = lazy_module("runner.run.choose_executor")
 
 
 def find_lacking(
@@ -166,16 +166,15 @@ def no_proof(task: Task) -> str:
     for contract in task.test_contracts:
         if why := no_proof_in(contract):
             # In quotes: entities of a note in the plan would show within a code span.
-            told = spans(f"{contract.id} {why.message}; {why.hint}")
-            return "".join(f'"{one.text}"' if one.code else one.text for one in told)
+            parts = spans(f"{contract.id} {why.message}; {why.hint}")
+            return "".join(f'"{one.text}"' if one.code else one.text for one in parts)
     return ""
 
 
 def _explain_exposure(task: Task, chosen: Implementer, settings: Settings) -> str:
     """Why it must not run on a cluster that asks nobody for a key."""
-    if not settings.executor.startswith("dask:"):
-        return ""
-    return addresses.explain_exposure(task, chosen, settings)
+    kind = choose_executor.find_executor(settings)
+    return kind.explain_exposure(task, chosen, settings) if kind else ""
 
 
 def _of_its_agent(

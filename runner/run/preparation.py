@@ -1,4 +1,4 @@
-"""Before an attempt: what a task lacks, who implements it, and everything the worker is told."""
+"""Before an attempt: what a task lacks, who implements it, and the worker's whole assignment."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.plan.task_types import classify
-from runner.run.assignment import Assignment
+from runner.run.assignment import Assignment, RecordedWork
 from runner.run.limits.failure_policy import count_worked
 from runner.run.limits.held_out_rounds import without_private
 from runner.run.permission_prompts import answers_of
-from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
+from runner.run.planned.phases import Step, files_of_plan, format_plan, plan_of
 from runner.run.preflight import find_lacking
 from runner.run.proof_required import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
@@ -66,7 +66,7 @@ class Preparation:
 
     root: Path
     settings: Settings
-    ledger: JournalWriter
+    journal: JournalWriter
     patterns: PatternIndex
     plan_title: str
     plan_path: str
@@ -101,7 +101,7 @@ class Preparation:
     """Branches that a person finished: proven and landed as they are, with nobody called."""
     purse: RunBudget | None = None
     """What the run has used so far, and what is left of every budget; None for no budgets."""
-    recorded: Callable[[Task, str], tuple[Change, ...]] | None = None
+    recorded: Callable[[Task, str], RecordedWork] | None = None
     """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
     plans: TaskPlans | None = None
     """What tasks that are planned first do next; None where nothing is planned or executed."""
@@ -128,7 +128,7 @@ class Preparation:
 
     def find_missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
-        builds = not self.ledger.state.task(task.id).reuse
+        builds = not self.journal.state.task(task.id).reuse
         unable = find_lacking(task, self.settings, self.environ, self.root, implements=builds)
         return (
             unable
@@ -140,7 +140,7 @@ class Preparation:
 
     def _on_words(self, task: Task) -> tuple[Reason, str] | None:
         """That it would stand on what nothing proves, where everything is to be proven."""
-        why = stands_on_words(task, self.tasks, self.ledger.state, self.settings)
+        why = stands_on_words(task, self.tasks, self.journal.state, self.settings)
         return (Reason.PROOF, why) if why else None
 
     def _find_missing_files(self, task: Task) -> tuple[Reason, str] | None:
@@ -189,7 +189,7 @@ class Preparation:
         return frozenset(one for one in self._held_out_paths if not self.has_file(base, one))
 
     def _check_reviewable(self, task: Task) -> tuple[Reason, str] | None:
-        """That nobody could review it: said before anybody is paid for it."""
+        """Return why nobody could review it, before anybody is paid for it."""
         why = without_reviewer(self.review_mode(task), self.settings, self._worker(task))
         return (Reason.TOOL, why) if why else None
 
@@ -197,7 +197,7 @@ class Preparation:
         """A budget of which nothing is left; work that only has to be proven takes none."""
         if self.purse is None or task.id in self.held or task.id in self.adopted:
             return None
-        used = self.purse.find_exhausted(task, self.ledger.state.task(task.id))
+        used = self.purse.find_exhausted(task, self.journal.state.task(task.id))
         return (Reason.BUDGET, f"used {used}") if used else None
 
     def implementer(self, task: Task) -> Implementer | Finding:
@@ -229,22 +229,23 @@ class Preparation:
 
     def assignment(self, task: Task) -> Assignment:
         """The next attempt at a task."""
-        attempt = self.ledger.state.task(task.id).last_attempt + 1
+        attempt = self.journal.state.task(task.id).last_attempt + 1
         if (own := self.adopted.get(task.id)) is not None:
             return self.make_carried(task, own.changes, self.base(), attempt)
         held = self.held.pop(task.id, None)
         if held is not None and self.carry is not None and self.base() != self.held_on:
             held = self.carry(task.id)
-            attempt = self.ledger.state.task(task.id).last_attempt + 1
+            attempt = self.journal.state.task(task.id).last_attempt + 1
         if held is not None:
             self._given[task.id] = held
             self.released.add(task.id)
             return self.make_carried(task, held, self.base(), attempt)
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         if (task.id in self.prove_first or known.reuse) and not known.attempts_in_row:
             return self.make_carried(task, (), self.base(), attempt)
-        if again := self._find_recorded(task):
-            return self.make_carried(task, again, self.base(), attempt)
+        if (again := self._find_recorded(task)).changes:
+            carried = self.make_carried(task, again.changes, self.base(), attempt)
+            return replace(carried, rows=again.rows)
         if named := next_model(task, self.settings, count_worked(known.tries)):
             task = replace(task, model=named)
         chosen = self.implementer(task)
@@ -268,7 +269,7 @@ class Preparation:
             phase=step.phase,
             reviewed=self._is_seen(task),
             by_person=self.is_by_person(task),
-            revised=_is_revised(task, self.ledger.state.task(task.id)),
+            revised=_is_revised(task, self.journal.state.task(task.id)),
             red_first=wants_red_first(shown, self.settings, named, is_new_work=new),
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
@@ -288,7 +289,7 @@ class Preparation:
 
     def retry_held(self, task: Task) -> None:
         """An attempt came to nothing: held work that it tried is tried again, not built anew."""
-        if task.id in self._given and self.ledger.state.task(task.id).held is not None:
+        if task.id in self._given and self.journal.state.task(task.id).held is not None:
             self.held[task.id] = self._given[task.id]
 
     def forget_landed(self, task: Task) -> None:
@@ -308,10 +309,10 @@ class Preparation:
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
         return written or task.id in self.adopted
 
-    def _find_recorded(self, task: Task) -> tuple[Change, ...]:
+    def _find_recorded(self, task: Task) -> RecordedWork:
         """What landed before and fits now, tried once: if it does not pass, it is built anew."""
         if self.recorded is None or task.id in self._reused:
-            return ()
+            return RecordedWork()
         self._reused.add(task.id)
         return self.recorded(task, self.base())
 
@@ -326,6 +327,9 @@ class Preparation:
         if landed:
             outputs = (*rules.outputs, *sorted(landed))
             rules = replace(rules, outputs=outputs, held_out=rules.held_out - landed)
+        known, author = self.journal.state.task(task.id), self._author(task)
+        asks = bool(changes) and task.id not in self.adopted
+        new = known.spec is None
         return Assignment(
             task=shown,
             held_out=held_out,
@@ -333,13 +337,15 @@ class Preparation:
             base=base,
             brief=self._brief_for(None, shown, attempt),
             implementer=None,
-            author=self._author(task),
+            author=author,
             carried=changes,
-            again=_was_tried(self.ledger.state.task(task.id)),
+            # As for the attempt that made them: a person's answer is to this question.
+            red_first=asks and wants_red_first(shown, self.settings, author, is_new_work=new),
+            again=_was_tried(known),
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
             by_person=self.is_by_person(task),
-            revised=_is_revised(task, self.ledger.state.task(task.id)),
+            revised=_is_revised(task, known),
             rules=rules,
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
@@ -383,8 +389,8 @@ class Preparation:
         return patterns
 
     def brief(self, task: Task, attempt: int, step: Step | None = None) -> Brief:
-        """What whoever implements the task is told; by default of what a run would do next."""
-        known = self.ledger.state.task(task.id)
+        """Return the brief for the task's implementer; by default of what a run would do next."""
+        known = self.journal.state.task(task.id)
         patterns = self._match_patterns(task)
         return compose_brief(
             task,
@@ -397,7 +403,7 @@ class Preparation:
             gates=self.settings.gates_for(task.type),
             coverage=self.settings.coverage,
             tokens=self.settings.context_tokens,
-            plan_text=plan_told(self.ledger.state, task, step),
+            plan_text=format_plan(self.journal.state, task, step),
             around=self._surroundings(task, patterns, step),
             failed=len(known.tries),
             since=open_since(known.tries),
@@ -418,7 +424,7 @@ class Preparation:
         self, task: Task, patterns: tuple[MatchedPattern, ...], step: Step | None
     ) -> GatheredContext:
         """Tests, files, skills and decisions, from the commit that the attempt starts on."""
-        planned = plan_of(self.ledger.state, task)
+        planned = plan_of(self.journal.state, task)
         approved = planned.plan if planned is not None and planned.approved else None
         return surroundings_at(
             self.root,
@@ -442,7 +448,7 @@ class Preparation:
     ) -> WriteRules:
         """What an attempt may write, and how that is judged."""
         return WriteRules(
-            run=self.ledger.run,
+            run=self.journal.run,
             task=task.id,
             attempt=attempt,
             outputs=task.outputs,
@@ -450,7 +456,7 @@ class Preparation:
             plan=self.plan_path,
             permission=self.settings.permission,
             permission_floor=self.settings.permission_floor,
-            answers=answers_of(self.ledger.state, task),
+            answers=answers_of(self.journal.state, task),
             reviewed=self.review_mode(task) is ReviewMode.PROMPT,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),

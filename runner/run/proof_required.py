@@ -1,6 +1,6 @@
-"""Whether what proves a task is enough: told before anybody is called, and asked of the proof.
+"""Whether what proves a task is enough: checked before anybody is called, and on the proof.
 
-What a person set DONE is proven before anything is built on it; what has no proof is told.
+What a person set DONE is proven before anything is built on it; what has no proof is reported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.config.settings import Settings
-    from runner.gates import registry, script_targets
+    from runner.gates import registry
     from runner.implementers.base import Implementer
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Proof, Task
 else:
     registry = lazy_module("runner.gates.registry")
-    script_targets = lazy_module("runner.gates.script_targets")
 
 
 def is_by_word(known: TaskState) -> bool:
@@ -83,7 +82,7 @@ CHECK = "proof"
 WISH = "nothing in its section can be built or checked"
 WISH_HINT = (
     "write Output files with the files as blocks, a Command or an Implementer; a check has Test"
-    " contracts, Contracts or Gates; what only waits is Type: milestone with Depends on"
+    " contracts, Contracts or Gates; for a grouping task use `Type: milestone`"
 )
 PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
@@ -181,7 +180,7 @@ def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     """What the checks of a task could show at most, before one of them has run."""
     best: ProvenBy | None = None
     for one in registry.checks_that_show(task, settings):
-        shown = would_show(one.kind, one.id, one.command, looks_only=script_targets.only_looks(one))
+        shown = would_show(one.kind, one.id, one.command)
         if shown is _BEST and starts_no_program(one.command):
             shown = ProvenBy.COMMAND
         if shown is _BEST:

@@ -47,7 +47,7 @@ class Landed:
     unproven: str = ""
     """Why its commit says that nothing proves it."""
     verified: bool = True
-    """Whether its commit can say so; by their bytes, files are told apart later."""
+    """Whether its commit can say so; files are compared by their bytes later."""
 
 
 class Presence(Enum):
@@ -114,7 +114,7 @@ def behind(
     edited = [id_ for id_, event in last.items() if _is_edit(planned[id_], state.task(id_), event)]
     for id_, why in (find_reached(tasks, edited) if edited else {}).items():
         known, event = state.task(id_), last.get(id_)
-        # Adopted in this very reading counts as DONE, though the journal is not told of it yet.
+        # Adopted in this very reading counts as DONE, though the journal has no event of it yet.
         now = (TaskAdopted, TaskWaived)
         done = known.status is Status.DONE if event is None else isinstance(event, now)
         if done:
@@ -143,18 +143,18 @@ def own_readings(
             is_done = isinstance(event, TaskAdopted)
             adopted = landed if is_done else None
             yield task.id, adopted.attempt if adopted else known.last_attempt, event
-        if is_done and (told := facts.waivers.get(task.id)) and _is_news(told, task, known):
-            yield task.id, known.last_attempt, told
+        if is_done and (waiver := facts.waivers.get(task.id)) and _is_news(waiver, task, known):
+            yield task.id, known.last_attempt, waiver
 
 
-def _is_news(told: TaskWaived, task: PlannedTask, known: TaskState) -> bool:
+def _is_news(waiver: TaskWaived, task: PlannedTask, known: TaskState) -> bool:
     had = known.waived
-    said = had and (had.reason, had.what, had.files)
-    return told.what == task.spec.what and said != (told.reason, told.what, told.files)
+    before = had and (had.reason, had.what, had.files)
+    return waiver.what == task.spec.what and before != (waiver.reason, waiver.what, waiver.files)
 
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    # No run is alive where this is asked, so whoever began it is gone; told first, so that all
+    # No run is alive where this is asked, so whoever began it is gone; yielded first, so that all
     # rules below read a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         yield _make_interrupted("the run that began it has ended")

@@ -48,17 +48,17 @@ else:
     waivers = lazy_module("runner.run.waivers")
 
 
-def recover(lander: Lander, ledger: JournalWriter) -> str:
+def recover(lander: Lander, journal: JournalWriter) -> str:
     """Finish a landing that a crash interrupted, before anything else; gives a line to show."""
-    record = ledger.state.landing
+    record = journal.state.landing
     if record is None:
         return ""
     landed = complete_landing(lander, record)
     if landed is None:
         return f"{record.task} had not landed when the last run ended: it runs again"
-    known = ledger.state.task(record.task)
+    known = journal.state.task(record.task)
     if known.tried is not None:
-        ledger.note(
+        journal.note(
             TaskDone(
                 spec=known.tried,
                 commit=landed.commit,
@@ -75,14 +75,14 @@ def recover(lander: Lander, ledger: JournalWriter) -> str:
     return f"{record.task} had landed when the last run ended: finished as {landed.commit[:12]}"
 
 
-def finish_landed(ledger: JournalWriter) -> None:
+def finish_landed(journal: JournalWriter) -> None:
     """Say DONE of tasks whose commit is on the branch and whose DONE a crash cut off."""
-    for id_, known in tuple(ledger.state.tasks.items()):
+    for id_, known in tuple(journal.state.tasks.items()):
         # The records come in the order landing, landed, done, each durable before the next begins:
         # IN-PROGRESS with a landing is a crash between the last two, and nothing of the tree is to
         # be done.
         if known.landed is not None and known.status is Status.IN_PROGRESS and known.tried:
-            ledger.note(
+            journal.note(
                 TaskDone(
                     spec=known.tried,
                     commit=known.landed.commit,
@@ -102,7 +102,7 @@ def _format_kept(late: tuple[str, ...]) -> str:
     return f"kept your own {', '.join(late)}" if late else ""
 
 
-def reconcile(tasks: Iterable[PlannedTask], ledger: JournalWriter, facts: Facts) -> frozenset[str]:
+def reconcile(tasks: Iterable[PlannedTask], journal: JournalWriter, facts: Facts) -> frozenset[str]:
     """Note every reading as an event of its own; gives the tasks that are only proven again.
 
     What the file says of these tasks is noted too: only a difference from that is the next hand.
@@ -111,24 +111,24 @@ def reconcile(tasks: Iterable[PlannedTask], ledger: JournalWriter, facts: Facts)
     prove_first, heard = set(), set()
     # Both before anything is noted: `behind` holds what was read against the journal's picture,
     # which each note changes.
-    read = tuple(own_readings(tasks, ledger.state, facts))
-    reach = tuple(behind(tasks, ledger.state, read))
+    read = tuple(own_readings(tasks, journal.state, facts))
+    reach = tuple(behind(tasks, journal.state, read))
     records: dict[str, str] = {}
     for id_, attempt, event in read:
-        records[id_] = ledger.note(event, task=id_, attempt=attempt).id
+        records[id_] = journal.note(event, task=id_, attempt=attempt).id
         heard.add(id_)
         if isinstance(event, TaskReopened) and event.by == "proof":
             prove_first.add(id_)
     for one in reach:
         cause = records.get(one.via, "")
-        records[one.task] = ledger.note(
+        records[one.task] = journal.note(
             one.event, task=one.task, attempt=one.attempt, cause=cause
         ).id
         heard.add(one.task)
-    said = {task.id: task.status for task in tasks if task.id in heard}
-    known = ledger.state
-    if any(known.task(id_).published is not status for id_, status in said.items()):
-        ledger.note(StatusesPublished(said, known.published_head, known.published_plan))
+    statuses = {task.id: task.status for task in tasks if task.id in heard}
+    known = journal.state
+    if any(known.task(id_).published is not status for id_, status in statuses.items()):
+        journal.note(StatusesPublished(statuses, known.published_head, known.published_plan))
     return frozenset(prove_first)
 
 
@@ -139,7 +139,7 @@ def gather_facts(
     tasks = tuple(tasks)
     head = repository.head().commit
     last = state.last_landing_head
-    fresh = not last and not state.published_plan  # it may have begun, and said nothing yet
+    fresh = not last and not state.published_plan  # it may have begun, and recorded nothing yet
     # where no record is ever made the committed text lags for good: then only all of it is older
     manual = repository.head().beneath is not None
     older = OlderText(
@@ -237,9 +237,9 @@ def _read_new_waivers(
     return waivers.read_waivers(repository, tips, done, lambda id_: state.task(id_).commit)
 
 
-def _only_retries(said: Status, known: TaskState) -> bool:
+def _only_retries(status: Status, known: TaskState) -> bool:
     """Whether PENDING has a BLOCKED task tried once more; held work it would let land instead."""
-    return said is Status.PENDING and known.status is Status.BLOCKED and known.held is None
+    return status is Status.PENDING and known.status is Status.BLOCKED and known.held is None
 
 
 def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> bool:
@@ -251,7 +251,7 @@ def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> 
 
 
 def put_back(tasks: Iterable[PlannedTask], state: RunState, facts: Facts) -> tuple[str, ...]:
-    """Tasks of which the file says what an older text of it said, and not how they stand."""
+    """Return tasks whose status in the file is that of an older text, not the current one."""
     known = ((task, state.task(task.id)) for task in tasks)
     return tuple(
         task.id
@@ -333,53 +333,53 @@ def resumable(
 
 def reopen(
     tasks: Iterable[Task],
-    ledger: JournalWriter,
+    journal: JournalWriter,
     *,
     named: frozenset[str],
     missing: Callable[[Task], object],
 ) -> None:
     """Let BLOCKED tasks run again that a person named, or whose missing thing is there now."""
     for task in tasks:
-        known = ledger.state.task(task.id)
+        known = journal.state.task(task.id)
         if known.status is not Status.BLOCKED or known.held is not None:
             continue
         if task.id in named:
             # Durable, and below not: a person's word is on disk before anything is done by it; what
             # we conclude ourselves, the next run concludes again.
             note = "named on the command line"
-            ledger.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
+            journal.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
         elif may_be_met(known) and missing(task) is None:
             note = "what it needed is there now"
-            ledger.note(TaskApproved(by="runner", note=note), task=task.id)
+            journal.note(TaskApproved(by="runner", note=note), task=task.id)
 
 
 def release_held(
-    held: dict[str, tuple[Change, ...]], ledger: JournalWriter, root: Path, *, terminal: bool
+    held: dict[str, tuple[Change, ...]], journal: JournalWriter, root: Path, *, terminal: bool
 ) -> None:
     """Let held work go on to its landing where what held it is over."""
     for id_, changes in tuple(held.items()):
-        if _refuse_held(id_, changes, ledger):
+        if _refuse_held(id_, changes, journal):
             del held[id_]
             continue
-        known = ledger.state.task(id_)
+        known = journal.state.task(id_)
         if known.held is None or known.status is not Status.BLOCKED:
             continue
         if known.held.kind == "review":
-            said = [ledger.state.review(id_, one.path, one.before, one.after) for one in changes]
+            events = [journal.state.review(id_, one.path, one.before, one.after) for one in changes]
             # At a terminal it is asked about on its way; elsewhere all of it has to be answered.
-            ready = terminal or (all(said) and not is_open(ledger.state, id_, changes))
+            ready = terminal or (all(events) and not is_open(journal.state, id_, changes))
         else:
             ready = not in_the_way(root, changes)
         if ready:
-            ledger.note(TaskApproved(by="runner", note="it may land now"), task=id_)
+            journal.note(TaskApproved(by="runner", note="it may land now"), task=id_)
 
 
-def _refuse_held(id_: str, changes: tuple[Change, ...], ledger: JournalWriter) -> bool:
+def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) -> bool:
     """Let a person's no to held work be heard: the next attempt reads the reason."""
-    findings = tuple(rejection(one) for one in refusals(ledger.state, id_, changes))
+    findings = tuple(rejection(one) for one in refusals(journal.state, id_, changes))
     if not findings:
         return False
-    attempt = ledger.state.task(id_).last_attempt
-    for event in after_refusal(ledger.state.task(id_), findings, "rejected: tried again"):
-        ledger.note(event, task=id_, attempt=attempt, durable=isinstance(event, TaskApproved))
+    attempt = journal.state.task(id_).last_attempt
+    for event in after_refusal(journal.state.task(id_), findings, "rejected: tried again"):
+        journal.note(event, task=id_, attempt=attempt, durable=isinstance(event, TaskApproved))
     return True

@@ -1,9 +1,9 @@
-"""Who approves a task's writes before they land, and what they said."""
+"""Who approves a task's writes before they land, and their answers."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +17,7 @@ from runner.model.words import UNRUN
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -49,14 +49,14 @@ class Answer(StrEnum):
     REJECTED = "rejected"
     WAITS = "waits"
     NEXT = "next"
-    """Nothing is said yet: the next of the task's changes is to be shown."""
+    """No answer yet: the next of the task's changes is to be shown."""
     PREVIOUS = "previous"
     AUTO = "auto"
     """From now on whoever reviews where nobody is asked: for the task, or the run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """A person's answer to one change."""
 
     answer: Answer
@@ -81,13 +81,13 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a change stands among all of its task, and what is said of it already."""
+    """Where a change stands among all of its task, and its answer so far."""
 
     number: int = 1
     count: int = 1
     left: int = 1
     """Changes, with this one, that nobody has answered."""
-    said: str = ""
+    note: str = ""
     is_plan: bool = False
     """Whether it is a task's own plan, and no file that lands."""
     no_auto: str | None = None
@@ -124,7 +124,7 @@ class Ruling:
 class Asker(Protocol):
     """Puts questions to a person at the terminal, one at a time."""
 
-    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
         """Show one change and hear what to do with it."""
 
     def choose(self, text: str, question: str) -> str:
@@ -154,11 +154,13 @@ def mode_for(
 class Review:
     """The review of one attempt's changes, each decision kept as an event."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     asker: Asker | None
     insisted: bool
     """Whether the person's own settings loosened the review: only then are control files approved
     unseen."""
+    approved: dict[str, tuple[int, set[WriteReviewed]]] = field(default_factory=dict)
+    """By task, what was approved without a person in its last attempt."""
 
     def rule(
         self,
@@ -176,11 +178,21 @@ class Review:
         loosened = self.insisted and mode is ReviewMode.OFF  # by a person, and by no command
         unseen = loosened or not any(is_control(one.path) for one in changes)
         if unseen and mode is not ReviewMode.PROMPT:
-            for change in changes:
-                event = WriteReviewed(change.path, change.before, change.after, mode.value)
-                self.ledger.note(event, task=task.id, attempt=attempt)
+            self._note_approved(task, attempt, changes, mode)
             return Ruling(Answer.APPROVED, mode.value)
         return self._by_person(Proposed(task, attempt, changes, before), around)
+
+    def _note_approved(
+        self, task: Task, attempt: int, changes: Sequence[Change], mode: ReviewMode
+    ) -> None:
+        """Record each approved change once, also where a moved branch needs another proof."""
+        last, noted = self.approved.get(task.id, (attempt, set()))
+        noted = noted if last == attempt else set()
+        events = [WriteReviewed(one.path, one.before, one.after, mode.value) for one in changes]
+        for event in events:
+            if event not in noted:
+                self.journal.note(event, task=task.id, attempt=attempt)
+        self.approved[task.id] = (attempt, noted | set(events))
 
     def would_ask(self, task: Task, changes: Sequence[Change], mode: ReviewMode) -> bool:
         """Whether `rule` would put a question at the terminal."""
@@ -199,14 +211,14 @@ class Review:
         refused = self._find_refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused)
-        said = [find_answer(self.ledger.state, task.id, change) for change in changes]
-        if any(event is None for event in said):
+        answers = [find_answer(self.journal.state, task.id, change) for change in changes]
+        if any(event is None for event in answers):
             return Ruling(Answer.WAITS)
-        reviews = {event.review for event in said if isinstance(event, WriteReviewed)}
+        reviews = {event.review for event in answers if isinstance(event, WriteReviewed)}
         return Ruling(Answer.APPROVED, "edited" if "edited" in reviews else "applied")
 
     def _find_refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
-        return tuple(rejection(event) for event in refusals(self.ledger.state, task.id, changes))
+        return tuple(rejection(event) for event in refusals(self.journal.state, task.id, changes))
 
     def _ask(self, asker: Asker, shown: Proposed, around: Around) -> Ruling | None:
         """Ask until every change is answered; the ruling where that decides of all of it at once.
@@ -218,42 +230,42 @@ class Review:
         while at is not None:
             change = changes[at]
             spot = self._spot(task, changes, at, around)
-            said = asker.ask(task, change, shown.before(change.path), spot)
-            match said.answer:
+            reply = asker.ask(task, change, shown.before(change.path), spot)
+            match reply.answer:
                 case Answer.WAITS:
                     return None
                 case Answer.EDITED:
-                    edited = _with_content(change, said.content)
+                    edited = _with_content(change, reply.content)
                     self._note_edit(task, attempt, edited)
                     others = (one for one in changes if one.path != edited.path)
                     return Ruling(Answer.EDITED, changes=(*others, edited))
                 case Answer.AUTO:
-                    self._note_switch(task, attempt, whole_run=said.for_all)
-                    return Ruling(Answer.AUTO, WHOLE_RUN if said.for_all else "task")
+                    self._note_switch(task, attempt, whole_run=reply.for_all)
+                    return Ruling(Answer.AUTO, WHOLE_RUN if reply.for_all else "task")
                 case Answer.NEXT | Answer.PREVIOUS:
-                    at = (at + (1 if said.answer is Answer.NEXT else -1)) % len(changes)
+                    at = (at + (1 if reply.answer is Answer.NEXT else -1)) % len(changes)
                     continue
-            for place in self._open(task, changes) if said.for_all else [at]:
-                note_answer(self.ledger, task.id, attempt, changes[place], said)
-            for other, its_change in said.others:
-                its_attempt = self.ledger.state.task(other).last_attempt
-                note_answer(self.ledger, other, its_attempt, its_change, said)
-            if said.answer is Answer.REJECTED:
+            for place in self._open(task, changes) if reply.for_all else [at]:
+                note_answer(self.journal, task.id, attempt, changes[place], reply)
+            for other, its_change in reply.others:
+                its_attempt = self.journal.state.task(other).last_attempt
+                note_answer(self.journal, other, its_attempt, its_change, reply)
+            if reply.answer is Answer.REJECTED:
                 return None
             at = self._find_unanswered(task, changes, at)
         return None
 
     def _note_edit(self, task: Task, attempt: int, edited: Change) -> None:
         event = WriteReviewed(edited.path, edited.before, edited.after, "edited", "person")
-        _note_word(self.ledger, event, task.id, attempt)
+        _note_word(self.journal, event, task.id, attempt)
 
     def _note_switch(self, task: Task, attempt: int, *, whole_run: bool) -> None:
         event = ReviewSwitched(ReviewMode.AUTO.value, WHOLE_RUN if whole_run else "task", "person")
-        _note_word(self.ledger, event, task.id, attempt)
+        _note_word(self.journal, event, task.id, attempt)
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
         """The places of those that nobody has answered."""
-        state = self.ledger.state
+        state = self.journal.state
         return [at for at, one in enumerate(changes) if find_answer(state, task.id, one) is None]
 
     def _find_unanswered(self, task: Task, changes: Sequence[Change], after: int) -> int | None:
@@ -262,8 +274,8 @@ class Review:
         return next((at for at in places if at > after), places[0] if places else None)
 
     def _spot(self, task: Task, changes: Sequence[Change], at: int, around: Around) -> Spot:
-        said = find_answer(self.ledger.state, task.id, changes[at])
-        how = said.review if isinstance(said, WriteReviewed) else ""
+        event = find_answer(self.journal.state, task.id, changes[at])
+        how = event.review if isinstance(event, WriteReviewed) else ""
         left = len(self._open(task, changes))
         return Spot(
             at + 1,
@@ -276,20 +288,22 @@ class Review:
         )
 
 
-def note_answer(ledger: JournalWriter, task: str, attempt: int, change: Change, said: Said) -> None:
+def note_answer(
+    journal: JournalWriter, task: str, attempt: int, change: Change, reply: Reply
+) -> None:
     """Keep a person's decision about exactly these bytes."""
-    if said.answer is Answer.REJECTED:
-        refusal = WriteRejected(change.path, change.before, change.after, said.reason, "person")
-        _note_word(ledger, refusal, task, attempt)
+    if reply.answer is Answer.REJECTED:
+        refusal = WriteRejected(change.path, change.before, change.after, reply.reason, "person")
+        _note_word(journal, refusal, task, attempt)
     else:
         event = WriteReviewed(change.path, change.before, change.after, "applied", "person")
-        _note_word(ledger, event, task, attempt)
+        _note_word(journal, event, task, attempt)
 
 
-def _note_word(ledger: JournalWriter, event: Event, task: str, attempt: int) -> None:
-    """What a person said to a question of the run: it asks them where it runs."""
+def _note_word(journal: JournalWriter, event: Event, task: str, attempt: int) -> None:
+    """Record a person's answer to a question of the run: it asks them where it runs."""
     via = f"terminal by {lease_standing.person_name(os.environ)}"
-    ledger.note(event, task=task, attempt=attempt, durable=True, via=via)
+    journal.note(event, task=task, attempt=attempt, durable=True, via=via)
 
 
 def find_answer(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:
@@ -304,8 +318,8 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
     files is.
     """
     whole = state.review(task, WHOLE, None, proposal_digest(changes))
-    said = [whole, *(find_answer(state, task, change) for change in changes)]
-    return tuple(event for event in said if isinstance(event, WriteRejected))
+    events = [whole, *(find_answer(state, task, change) for change in changes)]
+    return tuple(event for event in events if isinstance(event, WriteRejected))
 
 
 def is_approved(
@@ -331,23 +345,40 @@ def find_reason(
 ) -> str:
     """Return the reason that a person gave for letting these questions pass; "" for none."""
     whole = proposal_digest(changes)
-    said = (state.review(task, WHOLE, question_digest(one), whole) for one in questions)
-    reasons = (one.reason for one in said if isinstance(one, WriteReviewed))
+    events = (state.review(task, WHOLE, question_digest(one), whole) for one in questions)
+    reasons = (one.reason for one in events if isinstance(one, WriteReviewed))
     return next(filter(None, reasons), "")
+
+
+def item_digest(item: str, text: str) -> Digest:
+    """Return what names one acceptance item in a person's answer about a proposal."""
+    return digest_of(f"acceptance\0{item}\0{text}".encode())
+
+
+def find_met(
+    state: RunState, task: str, items: Mapping[str, str], changes: Sequence[Change]
+) -> tuple[str, ...]:
+    """Return the acceptance items that a person says exactly these bytes meet."""
+    whole = proposal_digest(changes)
+    return tuple(
+        item
+        for item, text in items.items()
+        if isinstance(state.review(task, WHOLE, item_digest(item, text), whole), WriteReviewed)
+    )
 
 
 def _is_answered_anywhere(state: RunState, asked: Digest) -> bool:
     return any(
-        key.before == asked and isinstance(said, WriteReviewed)
-        for key, said in state.reviews.items()
+        key.before == asked and isinstance(event, WriteReviewed)
+        for key, event in state.reviews.items()
         if key.path == WHOLE
     )
 
 
 def question_digest(question: Finding) -> Digest:
     """What a question asks: where in a file it does, and what was printed, are not part of it."""
-    told = f"{question.check}\0{question.path}\0{question.message}"
-    return digest_of(told.encode("utf-8", "surrogateescape"))
+    text = f"{question.check}\0{question.path}\0{question.message}"
+    return digest_of(text.encode("utf-8", "surrogateescape"))
 
 
 def open_questions(known: TaskState) -> tuple[Finding, ...]:
@@ -362,10 +393,10 @@ def is_open(state: RunState, task: str, changes: Sequence[Change]) -> bool:
 
 
 def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
-    """Whether a person has said all there is to say of a proposal."""
-    said = all(find_answer(state, task, change) for change in changes)
-    said = said and not is_open(state, task, changes)
-    return bool(changes) and (said or bool(refusals(state, task, changes)))
+    """Return whether a person has answered a proposal completely."""
+    answered = all(find_answer(state, task, change) for change in changes)
+    answered = answered and not is_open(state, task, changes)
+    return bool(changes) and (answered or bool(refusals(state, task, changes)))
 
 
 def _is_let_go(state: RunState, task: str, changes: Sequence[Change]) -> bool:
@@ -422,7 +453,7 @@ def _with_content(change: Change, content: bytes | None) -> Change:
 
 
 def rejection(event: WriteRejected) -> Finding:
-    """What the next attempt is told of a person's no."""
+    """Return the next attempt's finding on a person's no."""
     return Finding(
         check=CHECK,
         path=event.path,

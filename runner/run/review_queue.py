@@ -17,9 +17,10 @@ from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED, ITEM_REVIEW, UNRUN
+from runner.model.work import AcceptanceRow, ItemVerdict, Judge, items_of, with_rows
 from runner.run import permission_prompts
 from runner.run.assurance import CHECK as ASSURANCE
-from runner.run.assurance import find_lack
+from runner.run.assurance import find_lack, wants_independence
 from runner.run.limits import held_out_rounds
 from runner.run.review import (
     WHOLE_RUN,
@@ -27,6 +28,7 @@ from runner.run.review import (
     Around,
     Proposed,
     Ruling,
+    find_met,
     find_reason,
     is_approved,
     refusals,
@@ -48,7 +50,7 @@ _OF_A_PERSON = frozenset({ASSURANCE, ITEM_REVIEW, UNRUN, HELD_OUT, HELD_OUT_FAIL
 
 
 class WithdrawnError(Exception):
-    """What a person is being asked about was ended from elsewhere; a value, and never told."""
+    """What a person is being asked about was ended from elsewhere; a value, and never shown."""
 
 
 class Came(Enum):
@@ -185,24 +187,25 @@ class ReviewQueue:
         """The outcome as passed where a person let these bytes pass; else as it is."""
         if not outcome.questions or not outcome.changes:
             return outcome
-        known = is_approved(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
+        known = is_approved(self.review.journal.state, task.id, outcome.changes, outcome.questions)
         if not known:
             return outcome
-        reason = find_reason(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
+        reason = find_reason(self.review.journal.state, task.id, outcome.changes, outcome.questions)
         return permission_prompts.with_approval(held_out_rounds.waive(outcome, reason), reason)
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
-        outcome = self._ask_about_assurance(task, self._ask_about_tests(task, outcome))
+        outcome = self._with_items(task, self._ask_about_tests(task, outcome))
+        outcome = self._ask_about_assurance(task, outcome)
         outcome = self.apply_answers(task, outcome)
         if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
             return outcome
-        state = self.review.ledger.state
+        state = self.review.journal.state
         if refusals(state, task.id, outcome.changes) or self._may_repair(task, outcome):
             return outcome
         if self.review.asker and self.preparation.is_asked(task):
             self._ask_person(self.review.asker, task, outcome)
-            if refusals(self.review.ledger.state, task.id, outcome.changes):
+            if refusals(self.review.journal.state, task.id, outcome.changes):
                 return outcome
             outcome = self.apply_answers(task, outcome)
         passed = outcome.ending is Ending.PASSED
@@ -213,7 +216,7 @@ class ReviewQueue:
         asked = held_out_rounds.as_question(outcome)
         if asked is outcome:
             return outcome
-        state = self.review.ledger.state
+        state = self.review.journal.state
         failed = state.task(task.id).held_out_rounds + 1
         over = failed >= self.retries.settings.held_out_rounds
         if over or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome):
@@ -221,9 +224,17 @@ class ReviewQueue:
         known = is_approved(state, task.id, outcome.changes, asked.questions)
         return asked if known else outcome
 
+    def _with_items(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome with what a person answered of acceptance items for these very bytes."""
+        items = items_of(task)
+        state = self.review.journal.state
+        met = find_met(state, task.id, items, outcome.changes) if outcome.changes else ()
+        rows = [AcceptanceRow(item, ItemVerdict.MET, Judge.PERSON) for item in met]
+        return replace(outcome, proofs=with_rows(outcome.proofs, rows, items)) if rows else outcome
+
     def _ask_about_assurance(self, task: Task, outcome: Outcome) -> Outcome:
         """The outcome with a question where its grade is below the one that the settings want."""
-        wanted = self.retries.settings.assurance == "independent" and outcome.changes
+        wanted = wants_independence(task, self.retries.settings) and outcome.changes
         passed = outcome.ending is Ending.PASSED and not self.preparation.is_by_person(task)
         question = find_lack(outcome.proofs) if wanted and passed else None
         if question is None:
@@ -231,30 +242,30 @@ class ReviewQueue:
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, question))
 
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
-        """Whether its implementer tries once more: it was not told of this before."""
+        """Whether its implementer tries once more: it did not get these findings before."""
         checks = {one.check for one in outcome.questions}
         if checks <= _OF_A_PERSON or HELD_OUT_FAILED in checks:
             return False  # nothing that it could write lets the gate run, or mends a test
-        known = self.review.ledger.state.task(task.id)
-        told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
+        known = self.review.journal.state.task(task.id)
+        shown = known.held is not None or permission_prompts.was_shown(known, outcome.questions)
         return not (
-            told or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome)
+            shown or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome)
         )
 
     def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
-        """Ask at the terminal, and keep what is said."""
+        """Ask at the terminal, and keep the answers."""
         lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
         typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
         waives = held_out_rounds.needs_reason(outcome.questions)
         reason = asker.choose("", "why? ") if typed == "r" or (typed == "y" and waives) else ""
-        ledger = self.review.ledger
+        journal = self.review.journal
         if typed == "y" and (reason or not waives):
             yeses = permission_prompts.approvals(outcome.changes, outcome.questions, reason)
             for yes in yeses:
-                ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
+                journal.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
         elif typed == "r" and reason:
             no = permission_prompts.rejection(outcome.changes, reason)
-            ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
+            journal.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 
 
 def release(message: Message | None) -> bool:

@@ -15,7 +15,7 @@ from runner import effects
 from runner.gates.base import command_limits
 from runner.gates.base_result import earlier
 from runner.gates.contract_tests import checks as contract_checks
-from runner.implementers.base import ImplementerContext, Mode, Said
+from runner.implementers.base import ImplementerContext, Mode, WorkResult
 from runner.implementers.command import output_of
 from runner.implementers.registry import choose_reviewer, model_of, names_reviewer
 from runner.lazy_dataclass import dataclass
@@ -25,7 +25,7 @@ from runner.model.work import items_of
 from runner.process.base import Command
 from runner.process.sandbox import ReadOnly
 from runner.process.supervise import run
-from runner.run.proof.prove import bench_of
+from runner.run.proof.prove import make_gate_context
 from runner.run.review import CHECK
 from runner.text.wording import attempt_folder
 
@@ -53,14 +53,14 @@ class Reviewer(Protocol):
     """An implementer that can read a diff or a plan and say yes, or why not."""
 
     def review(
-        self, brief: Brief, bench: ImplementerContext, text: str, *, is_plan: bool = False
-    ) -> Said:
+        self, brief: Brief, context: ImplementerContext, text: str, *, is_plan: bool = False
+    ) -> WorkResult:
         """Findings where it says no, and what it used."""
 
 
 def review_by_agent(
     assignment: Assignment, site: WorkerContext, text: str, *, is_plan: bool = False
-) -> Said | None:
+) -> WorkResult | None:
     """What a session of the task's own agent says of a diff; None where no such review is set.
 
     With `is_plan` it is the text of a plan that it reads.
@@ -72,11 +72,11 @@ def review_by_agent(
     if not isinstance(agent, Reviewer):
         message = "review is auto, and what implements this task cannot review"
         hint = "set review_command in your own settings, or review = prompt"
-        return Said(findings=(Finding(CHECK, message, hint=hint),))
-    return agent.review(assignment.brief, _bench(assignment, site), text, is_plan=is_plan)
+        return WorkResult(findings=(Finding(CHECK, message, hint=hint),))
+    return agent.review(assignment.brief, _review_context(assignment, site), text, is_plan=is_plan)
 
 
-def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
+def _review_context(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
     return ImplementerContext(
         place=site.place,
         sandbox=ReadOnly(site.sandbox),
@@ -88,7 +88,7 @@ def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
         known_secrets=tuple(value for _, value in assignment.secrets),
         left=assignment.left,
         plan=assignment.plan,
-        record=lambda event: site.crew.report(assignment.task.id, assignment.attempt, event),
+        record=lambda event: site.workers.report(assignment.task.id, assignment.attempt, event),
     )
 
 
@@ -123,8 +123,8 @@ def review_of(
         return _review_by_item(assignment, site, outcome, reader, diff, proven)
     if line := site.settings.review_command:
         return item_review.ItemReview(findings=ask_review_command(assignment, site, line, diff))
-    if (said := review_by_agent(assignment, site, diff)) is not None:
-        return item_review.ItemReview(findings=said.findings, usage=said.usage)
+    if (result := review_by_agent(assignment, site, diff)) is not None:
+        return item_review.ItemReview(findings=result.findings, usage=result.usage)
     none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
     return item_review.ItemReview(findings=(none,))
 
@@ -138,8 +138,8 @@ def _review_by_item(
     proven: Proven | None,
 ) -> item_review.ItemReview:
     task, items = assignment.task, items_of(assignment.task)
-    bench = bench_of(assignment, site, outcome)
-    evidence = ProposalEvidence(bench, None if proven is None else proven.passed)
+    context = make_gate_context(assignment, site, outcome)
+    evidence = ProposalEvidence(context, None if proven is None else proven.passed)
     material = item_review.compose_material(
         task,
         items,
@@ -193,8 +193,8 @@ def _ask_session(
 ) -> item_review.Reading:
     """Let a fresh session of an agent or a model read the material; its tree is read-only."""
     brief = replace(assignment.brief, text=material, previous="")
-    answer = drafter.answer(brief, replace(_bench(assignment, site), mode=Mode.REVIEW))
-    return item_review.Reading(answer.text, answer.said.findings, answer.said.usage)
+    answer = drafter.answer(brief, replace(_review_context(assignment, site), mode=Mode.REVIEW))
+    return item_review.Reading(answer.text, answer.result.findings, answer.result.usage)
 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
@@ -264,7 +264,7 @@ def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
 class ProposalEvidence:
     """The evidence of a proposal: its files, and its tests with and without its functions."""
 
-    bench: GateContext
+    context: GateContext
     known: Mapping[str, frozenset[str]] | None = None
     """By contract the tests that passed in the proof; None where that ran elsewhere."""
 
@@ -273,7 +273,9 @@ class ProposalEvidence:
         """By contract that passed, the ids of its tests that did."""
         if self.known is not None:
             return dict(self.known)
-        ran = ((check.id, earlier(check, self.bench, self.bench.changes)) for check in self._checks)
+        ran = (
+            (check.id, earlier(check, self.context, self.context.changes)) for check in self._checks
+        )
         return {
             id_: frozenset(test for test, _ in found.passing)
             for id_, found in ran
@@ -282,7 +284,7 @@ class ProposalEvidence:
 
     @cached_property
     def _checks(self) -> tuple[Check, ...]:
-        return contract_checks(self.bench.task, self.bench.settings)
+        return contract_checks(self.context.task, self.context.settings)
 
     @cached_property
     def _fallible(self) -> dict[str, bool]:
@@ -290,20 +292,20 @@ class ProposalEvidence:
 
         Where none can be stubbed it is asked on the base with the tests that the change makes.
         """
-        bench, told = self.bench, dict[str, bool]()
-        stubbed = stubs.stub_changes(bench.changes, bench.before, bench.is_test)
-        tests = tuple(one for one in bench.changes if bench.is_test(one.path))
+        context, fails = self.context, dict[str, bool]()
+        stubbed = stubs.stub_changes(context.changes, context.before, context.is_test)
+        tests = tuple(one for one in context.changes if context.is_test(one.path))
         for check in self._checks:
-            found = earlier(check, bench, stubbed or tests)
+            found = earlier(check, context, stubbed or tests)
             if found is None:
                 continue
             passing = frozenset(test for test, _ in found.passing)
             # A file that cannot be loaded fails all its tests, and may name none of them.
             unnamed = not (found.passed or passing or found.failing)
             failing = self.passed.get(check.id, frozenset()) if unnamed else found.failing
-            told |= dict.fromkeys(passing - told.keys(), False) | dict.fromkeys(failing, True)
-            told[check.id] = not found.passed
-        return told
+            fails |= dict.fromkeys(passing - fails.keys(), False) | dict.fromkeys(failing, True)
+            fails[check.id] = not found.passed
+        return fails
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -313,12 +315,12 @@ class ProposalEvidence:
 
     def count_lines(self, path: str) -> int:
         """Lines of a file of the proposal; 0 where it is none."""
-        content = self.bench.after(path) or b""
+        content = self.context.after(path) or b""
         return 0 if b"\0" in content else len(content.splitlines())
 
     def is_changed(self, path: str) -> bool:
         """Whether the proposal changes a file."""
-        return any(one.path == path for one in self.bench.changes)
+        return any(one.path == path for one in self.context.changes)
 
     def has_passed(self, test: str) -> bool:
         """Whether a test with this id, or a contract, ran and passed."""

@@ -150,7 +150,7 @@ def lend_secrets(
         refused = _refuse_attempt(assignment, error)
         return replace(refused, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else refused
     finally:
-        leases.give_back(assignment.task.id, site.crew.report)
+        leases.give_back(assignment.task.id, site.workers.report)
 
 
 def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
@@ -161,7 +161,7 @@ def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
     if site.leases is None:
         return assignment
     stops = site.cancelled.is_set
-    lent = site.leases.lend(assignment.task, assignment.attempt, site.crew.report, stops)
+    lent = site.leases.lend(assignment.task, assignment.attempt, site.workers.report, stops)
     # Added behind the former ones: a name that is given twice means the later value, and output is
     # still cleared of the earlier one.
     new = tuple(pair for pair in lent.items() if pair not in assignment.secrets)
@@ -191,7 +191,7 @@ def lend_to_traced(suspects: Suspects, assignment: Assignment, site: WorkerConte
     if leases is None or not site.settings.secret:
         return suspects
     traced = []
-    tell, stops, mine = site.crew.report, site.cancelled.is_set, assignment.task.id
+    tell, stops, mine = site.workers.report, site.cancelled.is_set, assignment.task.id
     for one in suspects.traced:
         lent = leases.lend(one.task, assignment.attempt, tell, stops, holder=mine)
         traced.append(replace(one, secrets=(*one.secrets, *lent.items())) if lent else one)

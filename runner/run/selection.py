@@ -51,7 +51,7 @@ def find_id(typed: str, known: Collection[str]) -> str:
         same = [id_ for id_ in known if _number(id_) == number]
     if len(same) == 1:
         return same[0]
-    hint = did_you_mean(typed.upper(), known) or "`runner list` shows every task"
+    hint = did_you_mean(typed.upper(), known) or "`runner status --list` shows every task"
     raise RunnerError(f'there is no task "{typed}"', hint=hint)
 
 

@@ -68,7 +68,7 @@ def _has(environ: Mapping[str, str], names: tuple[str, ...]) -> bool:
 
 
 def _ancestors() -> Iterator[int]:
-    """Ids of the processes above this one, the nearest first; none where none are told."""
+    """Ids of the processes above this one, the nearest first; empty where they are unknown."""
     pid = os.getppid()
     for _ in range(_DEEPEST):
         if pid <= 1:
@@ -130,8 +130,7 @@ def read_waivers(
 
     `tips` are commits, or `^COMMIT` for what is left out.
 
-    Of a commit that has been rewritten since nothing is taken: it says of other bytes what a person
-    said of theirs.
+    A commit that was rewritten since is ignored: its waiver was given for other bytes.
     """
     planned = {task.id: task for task in tasks}
     found: dict[str, TaskWaived] = {}

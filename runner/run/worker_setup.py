@@ -111,7 +111,7 @@ class WorkerSetup:
             self._shares = tuple(sorted(found, key=lambda path: path.rpartition("/")[0] != start))
         return self._shares
 
-    def site(self, number: int, crew: WorkerPool) -> WorkerContext:
+    def site(self, number: int, workers: WorkerPool) -> WorkerContext:
         """A slot that no other process holds, with processes of an earlier run ended."""
         slot = self._pool.take()
         # Only behind the slot's lock: whoever has processes in it by now is a run that was killed.
@@ -121,7 +121,7 @@ class WorkerSetup:
         scratch.share(self.repository.trees, self.repository.content)
         scratch.bounds = Bounds.of(self.settings)
         scratch.include(self.included)
-        scratch.stopped = LastLook(crew, number)
+        scratch.stopped = LastLook(workers, number)
         scratch.count_visits = partial(count_visits, scratch.tree_folder)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
@@ -142,7 +142,7 @@ class WorkerSetup:
             settings=self.settings,
             logs=self.root / LOGS,
             logs_shown=LOGS,
-            crew=crew,
+            workers=workers,
             show=self.say,
             release=partial(_give_back, scratch, submodules, slot),
             before=self._before,
@@ -243,16 +243,16 @@ class LastLook:
     Until then what was written is looked through, so that a draft can be kept.
     """
 
-    crew: WorkerPool
+    workers: WorkerPool
     number: int
     _seen: float | None = None
 
     def __call__(self) -> bool:
         """Whether whatever goes on is to be given up now."""
-        if not self.crew.ends(self.number).is_set():
+        if not self.workers.ends(self.number).is_set():
             self._seen = None
             return False
         now = effects.monotonic()
         self._seen = now if self._seen is None else self._seen
-        seconds = _WITH_THE_RUN if self.crew.cancelled.is_set() else _ALONE
+        seconds = _WITH_THE_RUN if self.workers.cancelled.is_set() else _ALONE
         return now - self._seen > seconds

@@ -160,7 +160,7 @@ class WorkerPool:
         # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self.noted: Callable[[Happened], object] = self._inbox.put
-        """Told in the coordinator's thread what happens to checks of its lane; else it is news."""
+        """Called in the coordinator's thread with its lane's check events; else they are news."""
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]

@@ -28,10 +28,10 @@ FILE_NAME = "secrets-allowed.toml"
 """At the root of the repository, under version control; a control file no task may write."""
 
 _HEAD = (
-    "# What the secret scan may pass here, allowed by a person: runner secrets allow\n"
+    "# What the secret scan may pass here, allowed by a person: runner pipeline secrets allow\n"
     "# Entries hold a salted digest, never a value. An entry past its day is as if it were gone.\n"
 )
-_HINT = "mend the entry, or take it out and run `runner secrets allow` again"
+_HINT = "mend the entry, or take it out and run `runner pipeline secrets allow` again"
 _FIELDS = frozenset({"salt", "digest", "reason", "author", "expires"})
 _SALT = 16
 
@@ -85,7 +85,7 @@ def entry(
         raise RunnerError(
             "an allowed secret needs a reason and an author",
             where=FILE_NAME,
-            hint='say why: runner secrets allow … --reason "…"',
+            hint='say why: runner pipeline secrets allow … --reason "…"',
         )
     drawn = (os.urandom(_SALT) if salt is None else salt).hex()
     return Allowed(drawn, _digest(value, drawn), reason.strip(), author.strip(), expires)

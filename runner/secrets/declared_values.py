@@ -80,7 +80,7 @@ def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
     found = list(_in(text, forms))
     for expression in _strippers(text, forms):
         if _automaton(forms).search(_compile(expression).sub(b"", text)) is None:
-            continue  # which is nearly always so, and quickly told
+            continue  # which is nearly always so, and quickly known
         stripped = _without(expression, text)
         found += [
             (stripped.origin(start), stripped.origin(end - 1) + 1)
@@ -171,7 +171,7 @@ def _quick(expression: bytes) -> Any:  # RE2 ships no types
 def _strippers(text: bytes, forms: tuple[bytes, ...]) -> Iterator[bytes]:
     """How to read a text again: without control sequences or ends of lines, and as it looks.
 
-    Whether it has to be is told by one automaton over the text without any of them and without
+    Whether it has to be is decided by one automaton over the text without any of them and without
     blanks, in which each form is that is hidden in one of these ways.
     """
     hides = _quick(_HIDING).search(text) is not None

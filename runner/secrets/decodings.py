@@ -2,7 +2,7 @@
 
 A key may be written so that no pattern sees it and every interpreter still puts it together:
 with zero-width characters, as UTF-16, with escapes, as adjacent literals, in base64. Each
-reading undoes one of these; every place found in one is told in bytes of the original.
+reading undoes one of these; every place found in one is given in bytes of the original.
 """
 
 from __future__ import annotations

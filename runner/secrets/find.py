@@ -1,4 +1,4 @@
-"""Every secret of a text, in every reading of it, told in bytes of the original.
+"""Every secret of a text, in every reading of it, with places in bytes of the original.
 
 Where a text is blotted out: its secrets and the values declared secret, by place.
 """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHECK = "secret-scan"
 _MOST = 100
-"""Findings told of one text; more would not help anybody to repair it."""
+"""Findings listed of one text; more would not help anybody to repair it."""
 
 # Of languages that are not read here.
 _READ_IT = {
@@ -62,7 +62,7 @@ def scan_content(
 ) -> tuple[Finding, ...]:
     """What of `content`, or of its own `path`, looks like a secret; empty when nothing does.
 
-    What stood in the file `before` as often is told and refuses nothing: the change did not bring
+    What stood in the file `before` as often is a warning at most: the change did not bring
     it, and the history has it. A scan that could not be done is a finding that refuses. Takes time
     linear in the size.
     """
@@ -114,7 +114,7 @@ def _scan(
     failed: tuple[Finding, ...] = ()
     others: list[Suspicion] = []
     try:
-        if sure < _MOST:  # else all that can be told is told already, and the file is refused
+        if sure < _MOST:  # else the list is full already, and the file is refused
             others = _find_unknown(second_opinion(text, path), own)
     except SecondOpinionError as error:
         failed = (_make_failure(str(error), path),)
@@ -176,8 +176,8 @@ def _make_findings(found: Sequence[Hit], text: bytes, path: str) -> tuple[Findin
         chosen = sorted(found, key=lambda hit: hit.severity is not Severity.ERROR)[:_MOST]
         chosen.sort(key=lambda hit: hit.start)
     lines = _line_starts(text) if chosen else []
-    told = tuple(_finding(hit, text, path, lines) for hit in chosen)
-    return told if chosen is found else (*told, _and_more(len(found) - _MOST, told[-1]))
+    findings = tuple(_finding(hit, text, path, lines) for hit in chosen)
+    return findings if chosen is found else (*findings, _and_more(len(found) - _MOST, findings[-1]))
 
 
 def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:

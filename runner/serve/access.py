@@ -4,7 +4,7 @@ A cookie alone reads pages and nothing else: cookies ignore ports (RFC 6265, sec
 other server on this host is sent it. What changes or streams carries a second secret, too, which
 only this origin's scripts have.
 
-What came with a form or an object, and what is said to it.
+The fields of a form or a JSON object, and the result of an action.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ _LONGEST_REASON = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an action came to, in words for a person."""
+class Reply:
+    """The result of an action, in words for a person."""
 
     text: str
     next: str = ""

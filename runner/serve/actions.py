@@ -16,10 +16,11 @@ from runner.app.write.plan_save import EditableText, save_plan_text
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.mcp_server.calls import Call, Caller
-from runner.mcp_server.tools import TOOLS, ArgumentError
+from runner.mcp_server.tools import TOOLS
+from runner.operations.json_schema import InputError
 from runner.process.own_command import OwnCommand
 from runner.run.selection import find_id
-from runner.serve.access import Given, Said
+from runner.serve.access import Given, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +34,16 @@ else:
 
 VIA = "page"
 _REFUSED = re.compile(r"^runner: (.*)\Z", re.MULTILINE | re.DOTALL)
-"""How a command of ours says why it did not begin (`display.format_error`), behind what it told."""
+"""The error of a command that did not begin (`display.format_error`), after its other output."""
 _HINT = "hint: "
 _DRAFT_REFUSES_WITHIN = 3.0
-"""Seconds in which a draft that cannot be made has said so."""
+"""Seconds in which a draft that cannot be made has failed."""
 
 
 # --- what waits -----------------------------------------------------------------------
 
 
-def approve_item(build: Build, given: Given) -> Said:
+def approve_item(build: Build, given: Given) -> Reply:
     """Let one thing go on, exactly as it was shown."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
@@ -50,22 +51,25 @@ def approve_item(build: Build, given: Given) -> Said:
         if _is_draft(item):
             require_shown(project, item, seen)
             landed = draft_answers.approve_draft(project, item, via=VIA)
-            return Said(f"{landed.id} is written into the plan", "Start the build, or look at Plan")
+            return Reply(
+                f"{landed.id} is written into the plan", "Start the build, or look at Plan"
+            )
         reason = given.text("reason")
-        asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, reason=reason, via=VIA)
+        met, reuse = given.texts("met"), given.flag("reuse")
+        asked = Approve((item,), reuse=reuse, seen=seen, reason=reason, met=met, via=VIA)
         came = answers.approve(project, asked, _ignore)
     names = ", ".join(one.task for one in came.answered)
     for held in came.held:
         if held.missing:
             missing = ", ".join(held.missing)
-            return Said(
+            return Reply(
                 f"{names} approved", f"{held.culprit} lands once {missing} is approved, too"
             )
-        return Said(f"{names} approved", f"It is built anew on the change of {held.culprit}")
-    return Said(f"{names} approved", _goes_on(project))
+        return Reply(f"{names} approved", f"It is built anew on the change of {held.culprit}")
+    return Reply(f"{names} approved", _goes_on(project))
 
 
-def reject_item(build: Build, given: Given) -> Said:
+def reject_item(build: Build, given: Given) -> Reply:
     """Refuse one thing, for a reason that the next attempt reads."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     reason = given.text("reason")
@@ -80,7 +84,7 @@ def reject_item(build: Build, given: Given) -> Said:
     with take_turn(project):
         came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
     is_later = any(one.became is Became.DROPPED_LATER for one in came)
-    return Said(
+    return Reply(
         "; ".join(_REJECTED[one.became].format(one.task) for one in came),
         "When this run has ended, start the build again" if is_later else _goes_on(project),
     )
@@ -119,7 +123,7 @@ class _PageEditor:
         raise RunnerError("the edited text holds a secret; nothing was taken", hint=hint)
 
 
-def edit_item(build: Build, given: Given) -> Said:
+def edit_item(build: Build, given: Given) -> Reply:
     """Take a person's own text in the place of what waits; the next run proves it."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
@@ -129,11 +133,13 @@ def edit_item(build: Build, given: Given) -> Said:
             name = next((one for one in given.fields if one.startswith("file:")), "")
             editor = _DraftEditor(given.text(name, most=1 << 20))
             edited = draft_answers.edit_draft(project, item, editor)
-            return Said(f"{item} is as it was" if edited is None else f"{item} is edited and waits")
+            return Reply(
+                f"{item} is as it was" if edited is None else f"{item} is edited and waits"
+            )
         came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
     if all(one.became is Became.UNCHANGED for one in came):
-        return Said(f"{item} is as it was", tone="wait")
-    return Said(f"{item} edited: it passes every check and proof again", _goes_on(project))
+        return Reply(f"{item} is as it was", tone="wait")
+    return Reply(f"{item} edited: it passes every check and proof again", _goes_on(project))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,26 +162,26 @@ def _goes_on(project: Project) -> str:
 
 
 def _ignore(_: Answered) -> None:
-    """Whoever asked is told when all of it is written down."""
+    """Report nothing here: the answer comes when all of it is written down."""
 
 
 # --- a task, a run --------------------------------------------------------------------
 
 
-def retry_task(build: Build, given: Given) -> Said:
+def retry_task(build: Build, given: Given) -> Reply:
     """Have a task tried again, with something to know."""
     project = build.open()
     with take_turn(project):
         ids = retry(project, (given.text("task", needed=True),), given.text("reason"), via=VIA)
-    return Said(f"{', '.join(ids)} is tried again", _goes_on(project))
+    return Reply(f"{', '.join(ids)} is tried again", _goes_on(project))
 
 
-def cancel_task(build: Build, given: Given) -> Said:
+def cancel_task(build: Build, given: Given) -> Reply:
     """End one attempt; its work is kept."""
     known = cancel(build.open(), given.text("task", needed=True))
     if goes_on(known):
-        return Said(f"{known.id} was asked to end", tone="wait")
-    return Said(f"the attempt at {known.id} has ended; its work is kept")
+        return Reply(f"{known.id} was asked to end", tone="wait")
+    return Reply(f"the attempt at {known.id} has ended; its work is kept")
 
 
 class Runs:
@@ -184,34 +190,34 @@ class Runs:
     def __init__(self) -> None:
         self._callers: dict[str, Caller] = {}
 
-    def begin(self, build: Build, given: Given) -> Said:
+    def begin(self, build: Build, given: Given) -> Reply:
         """Begin a run; it trusts nothing that nobody trusted. Says at once why it does not."""
         tasks = list(given.texts("tasks"))
         caller = self._callers.setdefault(build.id, Caller(build.root, build.environ, build.plan))
         try:
             answer = caller.carry_out(Call(TOOLS["run"], {"tasks": tasks} if tasks else {}))
-        except ArgumentError as error:
+        except InputError as error:
             raise RunnerError(str(error)) from error
         document = answer.document or {}
         if document.get("running"):
-            return Said("the build has begun")
-        said = str(document.get("said") or answer.text).strip()
+            return Reply("the build has begun")
+        text = str(document.get("said") or answer.text).strip()
         if document.get("exit") == 0:
-            return Said("nothing is left to do: everything is DONE")
-        return Said(said or "the build has ended", tone="bad" if answer.failed else "ask")
+            return Reply("nothing is left to do: everything is DONE")
+        return Reply(text or "the build has ended", tone="bad" if answer.failed else "ask")
 
 
-def stop_build(build: Build, given: Given) -> Said:
+def stop_build(build: Build, given: Given) -> Reply:
     """End the run, as Ctrl-C does."""
     del given
     stop_run(build.open())
-    return Said("the run was asked to end", "What is proven stays; the next run goes on", "wait")
+    return Reply("the run was asked to end", "What is proven stays; the next run goes on", "wait")
 
 
 # --- the plan -------------------------------------------------------------------------
 
 
-def save_plan(build: Build, given: Given) -> Said:
+def save_plan(build: Build, given: Given) -> Reply:
     """Save the plan's text, byte for byte what was left of it untouched."""
     seen = given.text("seen", needed=True)
     text = given.text("text", needed=True, most=1 << 20)
@@ -220,11 +226,11 @@ def save_plan(build: Build, given: Given) -> Said:
         data = save_plan_text(project, text, seen)
     mistakes = sum(one.is_error for one in project.check_text(data, project.plan(data)).problems)
     if mistakes:
-        return Said(f"saved, with {mistakes} to mend", "they stand beside their lines", "ask")
-    return Said("saved", "Start the build to go on")
+        return Reply(f"saved, with {mistakes} to mend", "they stand beside their lines", "ask")
+    return Reply("saved", "Start the build to go on")
 
 
-def change_tasks(build: Build, given: Given) -> Said:
+def change_tasks(build: Build, given: Given) -> Reply:
     """Ask something new of tasks; without `confirmed` only what that would do."""
     project = build.open()
     known = [task.id for task in project.outline().tasks]
@@ -233,21 +239,23 @@ def change_tasks(build: Build, given: Given) -> Said:
         raise RunnerError("which tasks?", hint="ids, such as TASK-003")
     text = given.text("text", needed=True)
     confirmed = given.flag("confirmed")
-    told = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
-    stale = ", ".join(one.id for one in told.change.stale) or "nothing"
+    recorded = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
+    stale = ", ".join(one.id for one in recorded.change.stale) or "nothing"
     if not confirmed:
-        return Said(f"would become STALE: {stale}", "Confirm to record it", "ask")
-    return Said(f"CHANGE-{told.number:03d} recorded", f"STALE: {stale}; they wait under Review")
+        return Reply(f"would become STALE: {stale}", "Confirm to record it", "ask")
+    return Reply(
+        f"CHANGE-{recorded.number:03d} recorded", f"STALE: {stale}; they wait under Review"
+    )
 
 
-def begin_draft(build: Build, given: Given) -> Said:
+def begin_draft(build: Build, given: Given) -> Reply:
     """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
     # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
     return _begin_command(build, ["draft", "--", wish], "the wish is being drafted")
 
 
-def _begin_command(build: Build, words: list[str], begun: str) -> Said:
+def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
     environ = dict(build.environ)
     if build.plan:
         environ["RUNNER_TASK_GRAPH"] = build.plan
@@ -261,16 +269,16 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Said:
     # apart.
     refused = _REFUSED.search(errors)
     if code is None or (code in (ExitCode.OK, ExitCode.PERSON) and refused is None):
-        return Said(begun, "It waits under Review when it is there", "run")
+        return Reply(begun, "It waits under Review when it is there", "run")
     lines = [one.strip() for one in (refused[1] if refused else output or errors).splitlines()]
     hints = [one.removeprefix(_HINT) for one in lines if one.startswith(_HINT)]
-    told = "; ".join(one for one in lines if one and not one.startswith(_HINT))
-    why = told.replace(":; ", ": ")
+    reason = "; ".join(one for one in lines if one and not one.startswith(_HINT))
+    why = reason.replace(":; ", ": ")
     raise RunnerError(why or f"it ended with exit {code}", hint="; ".join(hints))
 
 
 _RUNS = Runs()
-ACTIONS: dict[str, Callable[[Build, Given], Said]] = {
+ACTIONS: dict[str, Callable[[Build, Given], Reply]] = {
     "approve": approve_item,
     "reject": reject_item,
     "edit": edit_item,

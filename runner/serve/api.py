@@ -2,10 +2,10 @@
 
 The journal as a stream of server-sent events, which goes on behind the last id that was heard.
 
-Ids are `JOURNAL:SEQ`, the journal named by its first record: so a journal that was begun anew is
-told from the one that was followed. In a stream over several folders the others' places follow
-behind commas, for a client sends only the last id when it comes back. Format:
-html.spec.whatwg.org, 9.2 Server-sent events.
+Ids are `JOURNAL:SEQ`, the journal named by its first record: so a new journal is never taken for
+the one that was followed. In a stream over several folders the others' places follow behind
+commas, for a client sends only the last id when it comes back. Format: html.spec.whatwg.org, 9.2
+Server-sent events.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 import json
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -25,13 +25,14 @@ from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import describe_waiting, digest_shown
 from runner.app.inspect.event_log import read_log
 from runner.app.inspect.status_document import describe_status
-from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_inquiry import describe_why, find_one_task, load_story
 from runner.app.inspect.task_view import describe_task_whole
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.journal.records import Place, encode, read_places
 from runner.model import digest_of
+from runner.operations.table import TABLE
 from runner.project import JOURNAL
 from runner.repo.read import Repository
 from runner.report.documents import document_line
@@ -45,8 +46,14 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from runner.serve.access import Said
+    from runner.operations.row import Api as Operated
+    from runner.operations.row import Operation
+    from runner.project import Project
+    from runner.serve.access import Reply
     from runner.serve.builds import Build, Builds
+
+    Describes: TypeAlias = Callable[[Project, str], dict[str, object]]
+    """Gives the content of a document about a project, or about a task of it."""
 
 # --- the API --------------------------------------------------------------------------
 
@@ -62,31 +69,29 @@ class Api:
     def __init__(
         self,
         builds: Builds,
-        actions: Mapping[str, Callable[[Build, Given], Said]],
+        actions: Mapping[str, Callable[[Build, Given], Reply]],
         is_over: Callable[[], bool],
     ) -> None:
         self._builds, self._actions, self._is_over = builds, actions, is_over
 
     def routes(self) -> list[Route]:
         """What is answered, by path."""
-        one = f"{V1}/builds/{{build}}"
-        reads = {
-            f"{V1}/openapi.json": self._openapi,
-            f"{V1}/builds": self._list_builds,
-            one: self._status,
-            f"{one}/tasks/{{task}}": self._task,
-            f"{one}/tasks/{{task}}/why": self._why,
-            f"{one}/review": self._review,
-            f"{one}/plan": self._plan,
-        }
-        found = [Route(path, answer, methods=["GET"]) for path, answer in reads.items()]
-        found.append(Route(f"{V1}/events", self._all_events, methods=["GET"]))
-        found.append(Route(f"{one}/events", self._events, methods=["GET"]))
-        found += [
-            Route(f"{one}/{name}", partial(self._act, name), methods=["POST"])
-            for name in self._actions
-        ]
+        found = [Route(f"{V1}/openapi.json", self._openapi, methods=["GET"])]
+        for row in TABLE.values():
+            for api in row.api:
+                method, _, path = api.route.partition(" ")
+                found.append(Route(f"{V1}{path}", self._find_answer(row, api), methods=[method]))
         return found
+
+    def _find_answer(self, row: Operation, api: Operated) -> Callable[[Request], object]:
+        special: dict[str, Callable[[Request], object]] = {
+            "listBuilds": self._list_builds,
+            "followEvents": self._all_events,
+            "listEvents": self._events,
+        }
+        if api.name in self._actions:
+            return partial(self._act, api.name)
+        return special.get(api.name) or partial(self._read, row.output, _READS[api.name])
 
     def _openapi(self, _: Request) -> Response:
         return JSONResponse(openapi_document())
@@ -95,50 +100,9 @@ class Api:
         found = [{"id": one.id, "name": one.name, "root": str(one.root)} for one in self._builds]
         return _document("builds", builds=found)
 
-    def _status(self, request: Request) -> Response:
-        view = View.of(self._build(request).open())
-        return _document("status", **describe_status(view, view.tasks))
-
-    def _task(self, request: Request) -> Response:
-        asked = find_one_task(self._build(request).open(), request.path_params["task"])
-        return _document("task", **describe_task_whole(asked, load_story(asked)))
-
-    def _why(self, request: Request) -> Response:
-        asked = find_one_task(self._build(request).open(), request.path_params["task"])
-        cause, known = explain(asked), asked.view.states[asked.id]
-        roots = list(dict.fromkeys(root.task for root in cause.roots))
-        return _document(
-            "why", task=asked.id, status=known.status, reason=known.reason, cause=cause, roots=roots
-        )
-
-    def _review(self, request: Request) -> Response:
+    def _read(self, kind: str, describe: Describes, request: Request) -> Response:
         project = self._build(request).open()
-        with Repository.open(project.root) as repository:
-            state = View.of(project).state
-            waiting = [one for one in list_waiting(project, repository, state) if not one.answered]
-            found = [
-                {
-                    **describe_waiting(project, state, one),
-                    "seen": digest_shown(project, state, one),
-                    "risk": list(risk.signs),
-                }
-                for one, risk in in_order(state, waiting, find_contract_documents(project))
-            ]
-        return _document("review", waiting=found)
-
-    def _plan(self, request: Request) -> Response:
-        project = self._build(request).open()
-        data = project.plan_bytes
-        found = validate(project)
-        return _document(
-            "plan",
-            plan=found.plan,
-            text=data.decode("utf-8", "replace"),
-            seen=digest_of(data),
-            tasks=found.tasks,
-            errors=found.errors,
-            problems=list(found.problems),
-        )
+        return _document(kind, **describe(project, request.path_params.get("task", "")))
 
     async def _all_events(self, request: Request) -> Response:
         """Every folder's, as one stream that goes on behind the last id that was heard."""
@@ -189,11 +153,63 @@ class Api:
             raise RunnerError("the body is no JSON") from error
         if not isinstance(fields, dict):
             raise RunnerError("the body is no object")
-        said = await run_in_threadpool(self._actions[name], build, Given(fields))
-        return JSONResponse({"text": said.text, "next": said.next, "tone": said.tone})
+        result = await run_in_threadpool(self._actions[name], build, Given(fields))
+        return JSONResponse({"text": result.text, "next": result.next, "tone": result.tone})
 
     def _build(self, request: Request) -> Build:
         return self._builds.find(request.path_params["build"])
+
+
+def _describe_status(project: Project, _: str) -> dict[str, object]:
+    view = View.of(project)
+    return describe_status(view, view.tasks)
+
+
+def _describe_task(project: Project, task: str) -> dict[str, object]:
+    asked = find_one_task(project, task)
+    return describe_task_whole(asked, load_story(asked))
+
+
+def _describe_why(project: Project, task: str) -> dict[str, object]:
+    return describe_why(find_one_task(project, task))
+
+
+def _describe_review(project: Project, _: str) -> dict[str, object]:
+    with Repository.open(project.root) as repository:
+        state = View.of(project).state
+        waiting = [one for one in list_waiting(project, repository, state) if not one.answered]
+        found = [
+            {
+                **describe_waiting(project, state, one),
+                "seen": digest_shown(project, state, one),
+                "risk": list(risk.signs),
+            }
+            for one, risk in in_order(state, waiting, find_contract_documents(project))
+        ]
+    return {"waiting": found}
+
+
+def _describe_plan(project: Project, _: str) -> dict[str, object]:
+    data = project.plan_bytes
+    found = validate(project)
+    return {
+        "plan": found.plan,
+        "text": data.decode("utf-8", "replace"),
+        "seen": digest_of(data),
+        "tasks": found.tasks,
+        "errors": found.errors,
+        "problems": list(found.problems),
+    }
+
+
+_READS: dict[str, Describes] = {
+    "getStatus": _describe_status,
+    "getTask": _describe_task,
+    "explainTask": _describe_why,
+    "listReview": _describe_review,
+    "getPlan": _describe_plan,
+}
+"""What a document holds, by the name of its route."""
 
 
 def read_bounded(request: Request, name: str, default: int, most: int) -> int:
@@ -265,7 +281,7 @@ class Tail:
             return
         if size < self._place.offset:
             self._place, self._journal, self._after = Place(), "", 0
-        told = 0
+        count = 0
         for record, place in read_places(self._path, self._place):
             if not self._journal:
                 self._journal = record.id
@@ -276,8 +292,8 @@ class Tail:
                 continue
             data = encode(record).decode("utf-8", "replace").rstrip("\n")
             yield f"{self._journal}:{record.seq}", data
-            told += 1
-            if told >= _AT_ONCE:
+            count += 1
+            if count >= _AT_ONCE:
                 return
         self._size = size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -14,75 +14,83 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from runner.errors import RunnerError
+from runner.extensions import registry
+from runner.extensions.interface import load
 from runner.lazy_module import lazy_module
+from runner.operations.table import TABLE
 from runner.serve.api import V1, Api
-from runner.serve.builds import Builds
 from runner.serve.pages import HERE, Pages, status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from starlette.requests import Request
 
-    from runner.serve import actions, team_access, team_site
-    from runner.serve.access import Access, Given, Said
-    from runner.serve.builds import Build
-    from runner.serve.metrics import Metrics
-    from runner.serve.team_access import TeamAccess
-    from runner.serve.team_board import TeamDesk
+    from runner.config.paths import Places
+    from runner.serve import actions
+    from runner.serve.access import Access, Given, Reply
+    from runner.serve.builds import Build, Builds
 else:
     actions = lazy_module("runner.serve.actions")
-    team_access = lazy_module("runner.serve.team_access")
-    team_site = lazy_module("runner.serve.team_site")
 
 _LONGEST_TOKEN = 200
-ACTION_NAMES = (
-    *("approve", "reject", "edit", "retry", "cancel"),
-    *("stop", "plan", "change", "draft", "run"),
+ACTION_NAMES = tuple(
+    api.name for row in TABLE.values() for api in row.api if api.route.startswith("POST ")
 )
 """What a person can do; `actions.ACTIONS` has each."""
 
 
+class PageContext(NamedTuple):
+    """What the page of an extension is made with."""
+
+    builds: Builds
+    places: Places
+    environ: Mapping[str, str]
+
+
 def make_application(
-    builds: Builds, access: Access, metrics: Metrics, is_over: Callable[[], bool]
+    access: Access, context: PageContext, is_over: Callable[[], bool]
 ) -> Starlette:
-    """Everything that stands behind the guard, for one person's folders."""
+    """Make all pages behind the guard, for one person's folders and with those of extensions."""
+    builds = context.builds
     known = {name: partial(_act, name) for name in ACTION_NAMES}
     pages = Pages(builds, known)
     routes = [
-        *_common_routes(pages, access, metrics),
+        *common_routes(pages, access),
+        *extension_routes(context),
         *pages.routes(),
         *Api(builds, known, is_over).routes(),
     ]
-    return _assemble(pages, routes, status_of)
+    return assemble(pages, routes, status_of)
 
 
-def make_team_application(
-    desk: TeamDesk, access: TeamAccess, metrics: Metrics, is_over: Callable[[], bool]
-) -> Starlette:
-    """The same for a team's store: each route is for whom `NEEDS` names."""
-    pages = Pages(Builds(()), {}, team=True)
-    site = team_site.TeamSite(desk, access, pages, is_over)
-    routes = [*_common_routes(pages, access, metrics), *site.routes()]
-    return _assemble(pages, team_access.require_roles(routes), team_site.team_status)
+def extension_routes(context: PageContext) -> list[Route]:
+    """Make the pages of all extensions; each is behind the guard. Raises RunnerError."""
+    return [
+        Route(path, load(reference)(context), methods=["GET"])
+        for one in registry.every()
+        for path, reference in one.pages.items()
+    ]
 
 
-def _common_routes(pages: Pages, access: Access, metrics: Metrics) -> list[Route]:
+def common_routes(pages: Pages, access: Access) -> list[Route]:
+    """Make the routes by which somebody comes in."""
     return [
         Route("/open", lambda _: pages.render("open.html"), methods=["GET"]),
         Route("/session", _Sessions(access).open, methods=["POST"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
-        Route("/metrics", metrics.answer, methods=["GET"]),
     ]
 
 
-def _assemble(
+def assemble(
     pages: Pages, routes: Sequence[Route], status: Callable[[RunnerError], int]
 ) -> Starlette:
+    """Make an application of its routes, with the files of its pages and the page of an error."""
+
     def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # as registered below
-        said = RunnerError("there is no such page" if error.status_code == 404 else "not so")  # noqa: PLR2004
-        return _answer(pages, request, said, error.status_code)
+        shown = RunnerError("there is no such page" if error.status_code == 404 else "not so")  # noqa: PLR2004
+        return _answer(pages, request, shown, error.status_code)
 
     return Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=HERE / "static"))],
@@ -95,7 +103,7 @@ def _assemble(
     )
 
 
-def _act(name: str, build: Build, given: Given) -> Said:
+def _act(name: str, build: Build, given: Given) -> Reply:
     """What is done is imported when somebody does something: that is half of the product."""
     return actions.ACTIONS[name](build, given)
 
@@ -107,8 +115,8 @@ def _as_runner_error(error: Exception) -> RunnerError:
 
 def _answer(pages: Pages, request: Request, error: RunnerError, status: int) -> Response:
     if request.url.path.startswith(V1):
-        said = {"message": error.message, "hint": error.hint or None}
-        return JSONResponse({"error": said}, status)
+        document = {"message": error.message, "hint": error.hint or None}
+        return JSONResponse({"error": document}, status)
     return pages.failure(error, status)
 
 

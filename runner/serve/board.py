@@ -10,6 +10,7 @@ from runner.app.answer.waiting import list_waiting
 from runner.app.inspect.event_log import gist, read_latest
 from runner.app.inspect.status_document import sum_usage
 from runner.app.inspect.view import View
+from runner.journal.display_status import format_status
 from runner.journal.events import RunFinished
 from runner.model import Status
 from runner.repo.read import Repository
@@ -171,7 +172,8 @@ def _rows(view: View) -> Iterator[TaskRow]:
     for task in view.tasks:
         known = view.states[task.id]
         worth = view.worth(task.id)
-        word = str(known.status).lower().replace("-", " ")
+        word = format_status(known).replace(str(known.status), str(known.status).lower())
+        word = word.replace("in-progress", "in progress")
         note = view.note(task) or (view.grades[task.id].why if worth else "")
         waits = view.waits_for(task)
         if known.status is Status.PENDING:
@@ -221,8 +223,8 @@ ROUTINE = (
 
 
 def _newest(records: tuple[Record, ...]) -> list[Record]:
-    told = (one for one in reversed(records) if one.type not in ROUTINE)
-    return list(islice(told, _LATEST))
+    shown = (one for one in reversed(records) if one.type not in ROUTINE)
+    return list(islice(shown, _LATEST))
 
 
 def _next(view: View) -> str:

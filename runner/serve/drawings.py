@@ -142,7 +142,7 @@ def _box(
 
 
 _MOST_ROWS = 4_000
-"""Rows of one file; what is longer is cut, and said to be."""
+"""Rows of one file; a longer one is cut, with a note."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ MOST_BODY = 1 << 20
 """Bytes of a request's body."""
 SECRET = "x-runner-secret"
 """The header with the second secret."""
-# default-src does not reach base-uri, form-action and frame-ancestors (CSP Level 3): each is
-# said.
+# default-src does not reach base-uri, form-action and frame-ancestors (CSP Level 3): each needs
+# a value.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -66,8 +66,8 @@ class Refusal:
         """The answer; a program gets an object."""
         headers = {"retry-after": str(max(1, math.ceil(self.wait)))} if self.wait else {}
         if as_json:
-            said = {"message": self.message, "hint": self.hint or None}
-            return JSONResponse({"error": said}, self.status, headers)
+            document = {"message": self.message, "hint": self.hint or None}
+            return JSONResponse({"error": document}, self.status, headers)
         text = f"{self.message}\n{self.hint}".strip() + "\n"
         return PlainTextResponse(text, self.status, headers)
 
@@ -106,9 +106,9 @@ class Gateway:
         if headers.getlist("x-forwarded-proto") != ["https"]:
             hint = "have the proxy set X-Forwarded-Proto, and send http to https"
             raise _RefusedError(Refusal(403, "the proxy does not say that you came by https", hint))
-        # The last one is what the proxy itself saw; those before are what it was told.
-        said = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
-        return said if _is_within(said, None) else peer
+        # The last one is what the proxy itself saw; those before are claims of the client.
+        address = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
+        return address if _is_within(address, None) else peer
 
 
 def _is_within(address: str, network: IPv4Network | IPv6Network | None) -> bool:
@@ -246,8 +246,8 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     if kind not in _TYPES:
         raise _RefusedError(Refusal(415, "a body is JSON or a form"))
     too_large = Refusal(413, f"a body has at most {MOST_BODY} bytes")
-    said = headers.get("content-length", "0")
-    if not 0 <= read_number(said) <= MOST_BODY:
+    length = headers.get("content-length", "0")
+    if not 0 <= read_number(length) <= MOST_BODY:
         raise _RefusedError(too_large)
     body = b""
     while True:
@@ -255,7 +255,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise _RefusedError(Refusal(400, "the body has no end"))
         piece: bytes = message.get("body", b"")
-        # A length that was told may be wrong, and a chunked body tells none: what comes is
+        # A Content-Length may be wrong, and a chunked body has none: the bytes are
         # counted.
         body += piece
         if len(body) > MOST_BODY:

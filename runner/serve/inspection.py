@@ -12,10 +12,11 @@ from runner.app.answer.waiting import (
     PLAN,
     find_plan,
     find_stale_work,
+    find_task,
     list_built_changes,
     list_waiting,
 )
-from runner.app.answer.waiting_document import digest_shown, list_words
+from runner.app.answer.waiting_document import describe_acceptance, digest_shown, list_words
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
@@ -26,9 +27,12 @@ from runner.errors import ExitCode, RunnerError
 from runner.impact.python_blocks import spans_in
 from runner.impact.store import Store
 from runner.impact.traces import Observations
+from runner.journal.evidence import evidence_of
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
+from runner.model.work import items_of
 from runner.repo.read import Repository
+from runner.report.acceptance_table import describe_table
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.serve.drawings import SIGNS, TONES, diff_file
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.serve.builds import Build
     from runner.serve.drawings import FileDiff
+
+    Rows = list[dict[str, object]]
+    """The acceptance table, an entry a verdict."""
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
@@ -86,10 +93,13 @@ class Item:
     questions: tuple[Finding, ...]
     files: tuple[FileDiff, ...]
     proofs: tuple[Proof, ...]
+    acceptance: Rows
     editable: tuple[Editable, ...]
     before: str
     """The item before it in the queue, for `k`; empty for the first."""
     after: str
+    has_items: bool
+    """Whether a person may say of each acceptance item that it is met."""
     asks_about_tests: bool
     """Whether held-out tests failed; their output comes by a request of its own."""
 
@@ -110,6 +120,7 @@ class Inspection:
     attempts: tuple[Attempt, ...]
     findings: tuple[Finding, ...]
     proofs: tuple[Proof, ...]
+    acceptance: Rows
     files: tuple[FileDiff, ...]
     commit: str
     is_alive: bool
@@ -138,7 +149,7 @@ def inspect_item(build: Build, id_: str) -> Item:
         one = next((one for one in known if one.task == id_), None)
         if one is None:
             raise RunnerError(
-                f"{id_} does not wait for you", hint="it was answered", code=ExitCode.CONFLICT
+                f"{id_} has nothing to approve", hint="it was answered", code=ExitCode.CONFLICT
             )
         contracts = find_contract_documents(project)
         left = [one for one in known if not one.answered]
@@ -156,11 +167,18 @@ def inspect_item(build: Build, id_: str) -> Item:
             questions=open_questions(state.task(one.task)) if one.kind == "writes" else (),
             files=_files(project, repository, state, one),
             proofs=_proofs(state.task(one.task)),
+            acceptance=describe_acceptance(project, state.task(one.task)),
             editable=_editable(project, state, one),
             before=order[at - 1] if at > 0 else "",
             after=order[at + 1] if 0 <= at < len(order) - 1 else "",
+            has_items=_has_items(project, one),
             asks_about_tests=asks_about_tests(state.task(one.task)),
         )
+
+
+def _has_items(project: Project, one: Waiting) -> bool:
+    task = find_task(project, one.task)
+    return bool(one.changes and not one.culprit and task and items_of(task))
 
 
 def list_failed_tests(build: Build, id_: str) -> tuple[str, ...]:
@@ -219,7 +237,8 @@ def _join(names: tuple[str, ...]) -> str:
 
 
 def _proofs(known: TaskState) -> tuple[Proof, ...]:
-    return tuple(known.passed.proofs if known.passed is not None else known.proofs)
+    found = known.passed.proofs if known.passed is not None else known.proofs
+    return tuple(one for one in found if one.row is None)
 
 
 def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable, ...]:
@@ -247,7 +266,7 @@ def inspect_task(build: Build, id_: str) -> Inspection:
     project = build.open()
     asked = find_one_task(project, id_)
     view, known = asked.view, asked.view.states[asked.id]
-    story = load_story(asked)
+    story, evidence = load_story(asked), evidence_of(known)
     with Repository.open(project.root) as repository:
         waiting = list_waiting(project, repository, view.state)
         mine = next((one for one in waiting if one.task == asked.id), None)
@@ -270,6 +289,7 @@ def inspect_task(build: Build, id_: str) -> Inspection:
         attempts=story.past.attempts,
         findings=tuple(known.findings),
         proofs=_proofs(known),
+        acceptance=describe_table(asked.task, evidence.proofs if evidence else ()),
         files=files,
         commit=known.commit,
         is_alive=bool(view.live and known.open_attempt),

@@ -17,7 +17,7 @@ from runner.lazy_module import lazy_module
 from runner.serve.access import Access, Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from types import FrameType
 
@@ -25,21 +25,14 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from runner.config.paths import Places
-    from runner.serve import application, connections, guard, metrics, team_access, webhook
-    from runner.serve import builds as served_builds
+    from runner.serve import application, connections, guard, webhook
     from runner.serve.builds import Builds
     from runner.serve.guard import Gateway
-    from runner.serve.team_board import TeamDesk
-    from runner.team import team_budget
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
     connections = lazy_module("runner.serve.connections")
     guard = lazy_module("runner.serve.guard")
-    metrics = lazy_module("runner.serve.metrics")
-    team_access = lazy_module("runner.serve.team_access")
-    served_builds = lazy_module("runner.serve.builds")
-    team_budget = lazy_module("runner.team.team_budget")
     webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
@@ -148,88 +141,42 @@ def serve(
     tell: Callable[[str], None],
     hook_secret: str = "",
     *,
-    count_queue: Callable[[], metrics.TeamFigures],
+    environ: Mapping[str, str],
 ) -> None:
     """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us.
 
-    With a secret, deliveries of a forge that are signed by it are heard, too. `count_queue` is
-    asked for the team's figures when somebody asks for ours.
+    With a secret, deliveries of a forge that are signed by it are heard, too.
     """
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
     access = Access(links, secrets.token_hex(4))
-    _run(
+    context = application.PageContext
+    run_server(
         door,
         lambda is_over: application.make_application(
-            builds, access, metrics.Metrics(builds, token_file(places), count_queue), is_over
+            access, context(builds, places, environ), is_over
         ),
-        lambda app: _guard(app, access, guard.Gateway(door.hosts), places, hook_secret),
+        lambda app: guard_application(app, access, guard.Gateway(door.hosts), places, hook_secret),
         lambda: tell(format_link(door.port, links.make())),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """How a team's server is reached."""
-
-    gateway: Gateway
-    instance: str
-    """What its cookie is named after: a server that is started again has the same."""
-    tls: tuple[str, str] = ("", "")
-    """Files with the certificate's chain and its key; empty: plain http, or a proxy does it."""
-
-    @property
-    def address(self) -> str:
-        """What people open."""
-        return (
-            f"{self.gateway.scheme}://{min(self.gateway.hosts, key=lambda one: (len(one), one))}/"
-        )
-
-
-def serve_team(
-    desk: TeamDesk,
-    door: Door,
-    places: Places,
-    entrance: Entrance,
-    tell: Callable[[str], None],
-    hook_secret: str = "",
-) -> None:
-    """The same for a team, whose people come in by tokens of the store; `tell` hears where."""
-    is_secure = entrance.gateway.scheme == "https"
-    links = links_of(places, door.port)
-    access = team_access.TeamAccess(links, entrance.instance, desk.store, is_secure=is_secure)
-
-    def count() -> metrics.TeamFigures:
-        return metrics.TeamFigures(*team_budget.measure_team(desk.store))
-
-    _run(
-        door,
-        lambda is_over: application.make_team_application(
-            desk,
-            access,
-            metrics.Metrics(served_builds.Builds(()), token_file(places), count),
-            is_over,
-        ),
-        lambda app: _guard(app, access, entrance.gateway, places, hook_secret),
-        lambda: tell(entrance.address),
-        entrance.tls,
-    )
-
-
-def _guard(
+def guard_application(
     app: ASGIApp, access: Access, gateway: Gateway, places: Places, hook_secret: str
 ) -> ASGIApp:
+    """Put the guard before an application, and before that the hook where it has a secret."""
     guarded = guard.Guard(app, access, gateway)
     return webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded
 
 
-def _run(
+def run_server(
     door: Door,
     make: Callable[[Callable[[], bool]], ASGIApp],
     wrap: Callable[[ASGIApp], ASGIApp],
     begun: Callable[[], None],
     tls: tuple[str, str] = ("", ""),
 ) -> None:
+    """Answer at the door until a signal: `make` the application, `wrap` it, then call `begun`."""
     pages = Later(lambda: make(lambda: server.should_exit))
     chain, key = tls
     server = uvicorn.Server(
@@ -265,7 +212,7 @@ def _run(
 
 
 class Later:
-    """The application, made by the first who needs it: a link is told before all is imported."""
+    """The application, made on first use: the link is printed before the imports."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make

@@ -16,6 +16,8 @@ from starlette.routing import Route
 
 from runner import __version__
 from runner.app.inspect.event_log import read_latest, read_log
+from runner.app.inspect.kept_tally import load_tally
+from runner.app.inspect.time_spent import HEADS, largest_line, time_rows
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from runner.serve.access import Said
+    from runner.serve.access import Reply
     from runner.serve.board import Board
     from runner.serve.builds import Builds
 
@@ -87,7 +89,7 @@ class Pages:
     def __init__(
         self,
         builds: Builds,
-        actions: Mapping[str, Callable[[Build, Given], Said]],
+        actions: Mapping[str, Callable[[Build, Given], Reply]],
         *,
         team: bool = False,
     ) -> None:
@@ -104,6 +106,7 @@ class Pages:
             "/b/{build}/tasks/{task}": self._task,
             "/b/{build}/plan": self._plan,
             "/b/{build}/log": self._log,
+            "/b/{build}/time": self._time,
             "/b/{build}/new": self._new,
         }
         found = [Route(path, answer, methods=["GET"]) for path, answer in reads.items()]
@@ -213,6 +216,19 @@ class Pages:
         events = [describe_event(one) for one in reversed(records)]
         return self._of(build, "log.html", "log", None, events=events, task=task)
 
+    def _time(self, request: Request) -> Response:
+        build = self._build(request)
+        project = build.open()
+        spent = load_tally(project.journal_path, project.cache)[0].spent
+        runs, tasks = time_rows(spent)
+        return self._of(
+            *(build, "time.html", "log", None),
+            heads=HEADS,
+            runs=runs[:_LOG_PAGE],
+            tasks=tasks[:_LOG_PAGE],
+            largest=largest_line(spent),
+        )
+
     def _new(self, request: Request) -> Response:
         build = self._build(request)
         tasks = View.of(build.open()).tasks
@@ -238,11 +254,13 @@ class Pages:
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error
         try:
-            said = await run_in_threadpool(self._actions[name], build, Given(fields))
+            reply = await run_in_threadpool(self._actions[name], build, Given(fields))
         except RunnerError as error:
             status = status_of(error)
-            return self.render("said.html", status, error=error, said=None, again=status == _MOVED)
-        return self.render("said.html", said=said, error=None, again=False)
+            return self.render(
+                "reply.html", status, error=error, reply=None, again=status == _MOVED
+            )
+        return self.render("reply.html", reply=reply, error=None, again=False)
 
     def _build(self, request: Request) -> Build:
         return self._builds.find(request.path_params["build"])

@@ -63,8 +63,8 @@ class Webhook:
             await self._app(scope, receive, send)
             return
         try:
-            said = await self._hear(scope, receive)
-            answer = JSONResponse(said, 202)
+            document = await self._hear(scope, receive)
+            answer = JSONResponse(document, 202)
         except _NoWordError as refused:
             answer = JSONResponse({"error": {"message": str(refused)}}, refused.status)
         answer.headers["cache-control"] = "no-store"
@@ -79,8 +79,8 @@ class Webhook:
         headers = Headers(scope=scope)
         if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise _NoWordError(415, "the content type of the webhook has to be application/json")
-        said = headers.getlist("x-hub-signature-256")
-        signed = _SIGNATURE.fullmatch(said[0]) if len(said) == 1 else None
+        signatures = headers.getlist("x-hub-signature-256")
+        signed = _SIGNATURE.fullmatch(signatures[0]) if len(signatures) == 1 else None
         if signed is None:
             raise _NoWordError(401, "it carries no X-Hub-Signature-256")
         try:
@@ -129,11 +129,11 @@ async def _read(headers: Headers, receive: Receive) -> bytes:
 def _find_name(body: bytes) -> str:
     """The repository that a delivery is about; empty where it is about none."""
     try:
-        said = json.loads(body)
+        document = json.loads(body)
     # A hundred thousand brackets make CPython's decoder raise RecursionError, which is no
     # ValueError.
     except (ValueError, RecursionError):
         raise _NoWordError(400, "the body is no JSON") from None
-    repository = said.get("repository") if isinstance(said, dict) else None
+    repository = document.get("repository") if isinstance(document, dict) else None
     name = repository.get("full_name") if isinstance(repository, dict) else None
     return name if isinstance(name, str) else ""

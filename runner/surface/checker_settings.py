@@ -71,12 +71,12 @@ def find_looser(trees: Trees) -> Iterator[Fact]:
 def _compare(key: str, old: object, new: object, path: str) -> Iterator[Fact]:
     items = [*_find_items(key, _as_list(old), _as_list(new))]
     if items or _is_looser(key, old, new):
-        said = ", ".join(items[:5]) or f"{_show(old)} → {_show(new)}"
+        shown = ", ".join(items[:5]) or f"{_show(old)} → {_show(new)}"
         parts = (one.partition(" ")[2] for one in items)
         last = key.rpartition(".")[2]
         own = (key, last) if re.search(r"[a-z][A-Z]|[_-]", last) else (key,)  # else a plain word
         names = (path, path.rpartition("/")[2], *own, *parts)
-        message, title = f"{key} ({said})", "loosens settings"
+        message, title = f"{key} ({shown})", "loosens settings"
         yield Fact("setting", message, path, 0, names, is_breaking=True, title=title)
 
 
@@ -168,11 +168,11 @@ def _read_ini(text: str) -> object:
 
 def _value(text: str) -> object:
     """Return an INI value as what it means: a truth, a number, or a list."""
-    said = text.strip().lower()
-    if said in ("true", "yes", "on", "false", "no", "off"):
-        return said in ("true", "yes", "on")
-    if re.fullmatch(r"\d+(?:\.\d+)?", said):
-        return float(said)
+    value = text.strip().lower()
+    if value in ("true", "yes", "on", "false", "no", "off"):
+        return value in ("true", "yes", "on")
+    if re.fullmatch(r"\d+(?:\.\d+)?", value):
+        return float(value)
     return [part.strip() for part in re.split(r"[,\n]|#[^\n]*", text) if part.strip()]
 
 

@@ -92,24 +92,24 @@ def _type(node: Node, kinds: Kinds) -> Symbol:
     kind = field(node, "type") or field(node, "value")
     is_plain = kind is not None and kind.type not in ("struct_type", "interface_type")
     above = [one for one in children(node) if "heritage" in one.type or "extends" in one.type]
-    said = _spell(kind, "", kinds) if is_plain else " ".join(map(text_of, above))
-    return Symbol(line_of(node), result=said, is_typed=kinds.is_typed)
+    spelled = _spell(kind, "", kinds) if is_plain else " ".join(map(text_of, above))
+    return Symbol(line_of(node), result=spelled, is_typed=kinds.is_typed)
 
 
 def _function(owner: str, node: Node, kinds: Kinds) -> Symbol:
     listed, result = field(node, "parameters"), field(node, "return_type") or field(node, "result")
     parameters = _parameters(listed, owner, kinds)
     if result is not None and result.type == "parameter_list":
-        said = ", ".join(one.type for one in _parameters(result, owner, kinds))
+        returned = ", ".join(one.type for one in _parameters(result, owner, kinds))
     else:
-        said = _spell(result, owner, kinds)
+        returned = _spell(result, owner, kinds)
         marks = text_of(next(children(node, "function_modifiers"), None)).split()
         marks += [one.type for one in node.children]
         if "async" in marks:
-            said = f"future of {said}" if kinds.is_typed else said or "Promise"
+            returned = f"future of {returned}" if kinds.is_typed else returned or "Promise"
     lone = field(node, "parameter")  # of an arrow function without parentheses
     places = tuple(parameters) if lone is None else (Parameter(text_of(lone)),)
-    return Symbol(line_of(node), places, said, is_typed=kinds.is_typed)
+    return Symbol(line_of(node), places, returned, is_typed=kinds.is_typed)
 
 
 def _parameters(listed: Node | None, owner: str, kinds: Kinds) -> Iterator[Parameter]:

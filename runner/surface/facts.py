@@ -33,7 +33,7 @@ class Fact:
     kind: str
     """`surface`, `dependency`, `setting`, `file`, or `not measured`."""
     message: str
-    """The whole fact; of one that is merged with others of its title, what is told of this one."""
+    """The whole fact; of one that is merged with others of its title, its own part."""
     path: str
     line: int = 0
     names: tuple[str, ...] = ()

@@ -1,1 +1,1 @@
-"""What is said to a person at a terminal, and read from there."""
+"""What a person sees at a terminal, and types there."""

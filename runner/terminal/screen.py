@@ -125,7 +125,7 @@ def watch_runs(run: Callable[[], ExitCode], plan: Path, digests: Callable[[], ob
         try:
             if run() is ExitCode.INTERRUPTED:
                 return ExitCode.INTERRUPTED
-        except RunnerError as error:  # said as `cli` says it: the next save may mend it
+        except RunnerError as error:  # shown as `cli` shows it: the next save may mend it
             print(format_error(error), file=sys.stderr)
         ended = look_at((plan,))
         if _readable(digests) == before:

@@ -53,7 +53,7 @@ def read_line(question: str) -> str | None:
     _put(question)
     line = sys.stdin.readline()
     if not line:
-        _put("\n")  # what is said next begins a line
+        _put("\n")  # the next output begins a line
     return line.strip() if line else None
 
 

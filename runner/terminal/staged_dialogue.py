@@ -66,7 +66,7 @@ class StagedDialogue:
         """Write the staged bytes; of a run's proposal, let them land with the next run."""
         came = self.proposals.apply(staged, _tell_applied)
         if came.report is not None and came.report.findings:
-            hint = f"runner sast show --task {staged.task}"
+            hint = f"runner pipeline sast-log --task {staged.task}"
             print(f"SAST: {came.report.summary}; see {display(hint)}", file=sys.stderr)
         if not came.is_written:
             left = ", ".join(map(display_path, came.left))
@@ -149,7 +149,7 @@ class StagedDialogue:
                 case "w":
                     break
         id_ = staged.id
-        print(f"staged as {id_}; see it with: runner staged-write show {id_}")
+        print(f"staged as {id_}; see it with: runner pipeline staged-write show {id_}")
         return ExitCode.PERSON
 
     def _show(self, staged: Staged, change: Change) -> None:

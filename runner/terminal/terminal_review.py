@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.tools import NOT_FOUND, run_interactive
-from runner.run.review import Answer, Said, Spot
+from runner.run.review import Answer, Reply, Spot
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -58,24 +58,24 @@ class TerminalAsker:
         self._console = console
         self._environ = environ
 
-    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
         """The answer to one change; asks again until there is one. No more input means wait."""
         draft = Draft(change)
         with self._console.pause():
             self._show(task, change, before, spot)
             while True:
                 question = _question(change, spot)
-                said = _key_of(single_key.read_key(question, self._meanwhile(spot)))
-                if said == "s":
+                key = _key_of(single_key.read_key(question, self._meanwhile(spot)))
+                if key == "s":
                     self._show(task, change, before, spot)
-                if said == "?":
+                if key == "?":
                     print(*_explain(question, spot), sep="\n", file=sys.stderr)
-                answer = self._answer(said, draft, spot)
+                answer = self._answer(key, draft, spot)
                 if answer is not None:
                     return answer
 
     def _meanwhile(self, spot: Spot) -> Callable[[], None] | None:
-        """What goes on while nothing is typed; what it says is said after the answer."""
+        """What goes on while nothing is typed; its output is shown after the answer."""
         if (going_on := spot.meanwhile) is None:
             return None
 
@@ -97,43 +97,43 @@ class TerminalAsker:
             )
             return (ask(question) or "").lower()
 
-    def _answer(self, said: str, draft: Draft, spot: Spot) -> Said | None:
-        match said:
+    def _answer(self, key: str, draft: Draft, spot: Spot) -> Reply | None:
+        match key:
             case "a":
-                return Said(Answer.APPROVED)
+                return Reply(Answer.APPROVED)
             case "l":
-                return Said(Answer.APPROVED, for_all=True)
+                return Reply(Answer.APPROVED, for_all=True)
             case "t" if spot.others is not None:
                 return self._show_others(spot.others())
             case "A" | "R" if spot.no_auto == "":
-                return Said(Answer.AUTO, for_all=said == "R")
+                return Reply(Answer.AUTO, for_all=key == "R")
             case "A" | "R" if spot.no_auto:
                 print(display(spot.no_auto), file=sys.stderr)
             case "r":
                 reason = read_reason()
-                return Said(Answer.REJECTED, reason=reason) if reason else None
+                return Reply(Answer.REJECTED, reason=reason) if reason else None
             case "e" if draft.change.content is not None:
                 return draft.ask_editor(self._environ, proving=not spot.is_plan)
             case "n" | "p" if spot.count > 1:
-                return Said(_MOVES[said])
+                return Reply(_MOVES[key])
             case "w":
-                return Said(Answer.WAITS)
+                return Reply(Answer.WAITS)
         return None
 
     def _show(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> None:
         width = shutil.get_terminal_size().columns
         where = f"{spot.number} of {spot.count}" if spot.count > 1 else ""
-        told = ", ".join(part for part in (where, spot.said) if part)
+        notes = ", ".join(part for part in (where, spot.note) if part)
         if spot.is_plan:
             head = f"plan of {display(task.id)} {display(task.title)}".rstrip()
             diff = display((change.content or b"").decode("utf-8", "replace"), lines=True)
         else:
             head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
             diff = diff_view.diff_text(before, change, colour=self._console.colour, width=width)
-        text = f"{head}{f' ({told})' if told else ''}\n{diff}"
+        text = f"{head}{f' ({notes})' if notes else ''}\n{diff}"
         screen.show(text, self._environ, sys.stderr)
 
-    def _show_others(self, others: Sequence[Proposed]) -> Said | None:
+    def _show_others(self, others: Sequence[Proposed]) -> Reply | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""
         if not others:
             print("nothing else waits yet", file=sys.stderr)
@@ -147,7 +147,7 @@ class TerminalAsker:
         if (typed or "").lower()[:1] != "y":
             return None
         seen = tuple((one.task.id, change) for one in others for change in one.changes)
-        return Said(Answer.APPROVED, for_all=True, others=seen)
+        return Reply(Answer.APPROVED, for_all=True, others=seen)
 
 
 def _key_of(typed: str | None) -> str:
@@ -172,7 +172,7 @@ def _question(change: Change, spot: Spot) -> str:
 
 
 _KEYS = {
-    "a": "this change, these very bytes: it lands with the task once all of it is proven",
+    "a": "accept this change exactly as shown",
     "l": "every change of this task that is not answered yet",
     "t": "show the tasks that are proven meanwhile; then one yes is for all of them",
     "e": "open it in your editor; what you save is approved, and proven again before it lands",
@@ -196,7 +196,7 @@ _PLAN_KEYS = {
 def _explain(question: str, spot: Spot) -> Iterator[str]:
     """What each key does that may be typed now."""
     keys = {**_KEYS, **_PLAN_KEYS} if spot.is_plan else _KEYS
-    yield from (f"  {key}  {said}" for key, said in keys.items() if f"[{key}]" in question)
+    yield from (f"  {key}  {meaning}" for key, meaning in keys.items() if f"[{key}]" in question)
 
 
 class Draft:
@@ -206,7 +206,7 @@ class Draft:
         self.change = change
         self._text = change.content or b""
 
-    def ask_editor(self, environ: Mapping[str, str], *, proving: bool) -> Said | None:
+    def ask_editor(self, environ: Mapping[str, str], *, proving: bool) -> Reply | None:
         """The answer that a saved text is; None where nothing came of it, or it is the same."""
         content = self.edit(environ)
         if content == self.change.content:
@@ -215,10 +215,10 @@ class Draft:
             return None
         if proving:
             print(PROVING, file=sys.stderr)
-        return Said(Answer.EDITED, content=content)
+        return Reply(Answer.EDITED, content=content)
 
     def edit(self, environ: Mapping[str, str]) -> bytes | None:
-        """The content as they left it; None where that came to nothing, which is said."""
+        """Return the content as they left it; None, with a message, where that came to nothing."""
         try:
             content = edit_content(self.change.path, self._text, environ)
         except RunnerError as error:
@@ -279,7 +279,7 @@ def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
 
 
 def read_reason() -> str:
-    """Why a person says no; empty, which is said, where that is no reason for anybody."""
+    """Ask why a person says no; empty, with a message, where that is no reason for anybody."""
     reason = single_key.read_line("why? ") or ""
     if any(sign.isalnum() for sign in reason):
         return reason

@@ -67,7 +67,7 @@ def display_markdown(text: str) -> str:
     """`text` as one line of a Markdown file: words, and no tag, image or link among them.
 
     Whoever opens the file in an editor or on a forge would fetch an image and follow a link. It is
-    escaped in code spans, too, where it looks odd: whether a backtick opens one is told by lines
+    escaped in code spans, too, where it looks odd: whether a backtick opens one depends on lines
     around it, which may be a stranger's.
     """
     # As entities: a backslash would be one of two behind a stranger's own.

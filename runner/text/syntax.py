@@ -52,12 +52,4 @@ def name_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements directly below one: its body, else, handlers, cases, finally."""
-    for part in ("body", "orelse", "finalbody"):
-        yield getattr(node, part, [])
-    for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield one.body
-
-
 # --- constants ------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def join_few(names: Sequence[str], most: int = _LISTED) -> str:
 
 
 def abridge(command: str, most: int = 300) -> str:
-    """A command as it is told: of one that names very many files the first, and how many more."""
+    """Shorten a command: of very many files it shows the first, and how many more."""
     if len(command) <= most:
         return command
     words = command.split(" ")
@@ -85,14 +85,14 @@ def finding_lines(finding: Finding) -> list[str]:
     """
     place = f"{finding.path}:{finding.line}: " if finding.line else ""
     place = place or (f"{finding.path}: " if finding.path else "")
-    said = [*list_failures(finding.detail), place + finding.message]
-    if len(said) == 1:
+    texts = [*list_failures(finding.detail), place + finding.message]
+    if len(texts) == 1:
         printed = [line for line in finding.detail.splitlines() if line.strip()]
         if (left_out := len(printed) - 2 * _DETAIL_LINES) > 0:
             printed[_DETAIL_LINES:-_DETAIL_LINES] = [f"… {plural(left_out, 'line')} left out"]
-        said += printed
-    lines = [f"{display(finding.check)}: {display(said[0])}"]
-    lines += [f"  {display(line)}".rstrip() for line in said[1:]]
+        texts += printed
+    lines = [f"{display(finding.check)}: {display(texts[0])}"]
+    lines += [f"  {display(line)}".rstrip() for line in texts[1:]]
     if finding.hint:
         lines.append(f"  hint: {display(finding.hint)}")
     return lines
@@ -185,12 +185,12 @@ _AGE = regex(r"(\d{1,6})([mhdw])")
 
 def seconds_of_age(typed: str, where: str) -> float:
     """The seconds of an age. Raises RunnerError for what is none, naming `where` it was given."""
-    said = _AGE.fullmatch(typed.strip().casefold())
-    if said is None or not int(said[1]):
+    match = _AGE.fullmatch(typed.strip().casefold())
+    if match is None or not int(match[1]):
         raise RunnerError(
             f"{typed!a} is no length of time", where=where, hint=f"{where} 30d (or 90m, 12h, 2w)"
         )
-    return float(int(said[1]) * _SECONDS[said[2]])
+    return float(int(match[1]) * _SECONDS[match[2]])
 
 
 # --- extras that are missing ----------------------------------------------------------
@@ -220,8 +220,8 @@ def refusal_of_import(error: ImportError) -> RunnerError | None:
     extra = _find_extra(module) if module else ""
     if not extra:
         return None
-    said = f"this needs {module}, which is not installed"
-    return RunnerError(said, hint=install_hint(extra))
+    message = f"this needs {module}, which is not installed"
+    return RunnerError(message, hint=install_hint(extra))
 
 
 def _find_extra(module: str) -> str:

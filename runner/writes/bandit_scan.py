@@ -162,14 +162,14 @@ def _bandit() -> tuple[Any, Any]:
 def _load_bandit() -> tuple[Any, Any]:
     logging.getLogger("bandit").addHandler(logging.NullHandler())
     logging.getLogger("bandit").propagate = False
-    said = warnings.formatwarning
+    format_before = warnings.formatwarning
     try:
         name_package("bandit", "core.constants", "core.issue", "core.test_properties")
         # What it imports for settings and reports of its own that nothing here reads or shows.
         with no_warnings(), put_off("rich.progress", "yaml"), _own_rules_alone():
             return _make_bounded_visitor(), test_set.BanditTestSet(config.BanditConfig())
     finally:
-        warnings.formatwarning = said  # bandit replaces it for the whole process
+        warnings.formatwarning = format_before  # bandit replaces it for the whole process
 
 
 @contextmanager

@@ -91,14 +91,14 @@ def is_missing_tool(ran: Ran) -> bool:
     return ran.exit == NO_SUCH_COMMAND or ran.ended == "could-not-start"
 
 
-def make_missing_tool(tool: str, paths: Sequence[str], said: str = "") -> Finding:
+def make_missing_tool(tool: str, paths: Sequence[str], output: str = "") -> Finding:
     """The refusal of files whose compiler is not there: uncompiled, nothing lands."""
     return Finding(
         MISSING,
         f"{tool} is not installed, so this was not compiled",
         path=paths[0] if len(paths) == 1 else "",
         hint=f"install {tool}, then: runner; `runner doctor` says what is missing",
-        detail="\n".join((*(paths if len(paths) > 1 else ()), *((said,) if said else ()))),
+        detail="\n".join((*(paths if len(paths) > 1 else ()), *((output,) if output else ()))),
     )
 
 
@@ -143,10 +143,10 @@ def _parse_mistake(ran: Ran) -> parsers.Mistake | None:
     """The mistake a child printed as its last line."""
     last = ran.tail.rstrip().rpartition("\n")[2]
     try:
-        said = json.loads(last)
+        parsed = json.loads(last)
     except (ValueError, RecursionError):
         return None
-    match said:
+    match parsed:
         case [str(message), int(line), int(column)]:
             return parsers.Mistake(message, line, column)
     return None
@@ -268,8 +268,8 @@ function byProgram(tsc) {
   fs.rmSync(folder, { recursive: true, force: true });
   if (ran.error || (ran.status !== 0 && !/error TS\d/.test(ran.stdout))) return;
   // What a parser says has numbers from 1000 and from 17000; the rest is of types and settings.
-  const said = /\((\d+),(\d+)\): error TS(?:1\d{3}|17\d{3}|2657): ([^\n]*)/.exec(ran.stdout);
-  say(said ? { message: said[3], line: Number(said[1]), column: Number(said[2]) } : {});
+  const mistake = /\((\d+),(\d+)\): error TS(?:1\d{3}|17\d{3}|2657): ([^\n]*)/.exec(ran.stdout);
+  say(mistake ? { message: mistake[3], line: Number(mistake[1]), column: Number(mistake[2]) } : {});
 }
 
 function byTypeScript(ts) {
@@ -298,14 +298,14 @@ const CONFIGURED = new RegExp('^(?:\\.babelrc(?:\\..*)?|babel\\.config\\..*|\\.s
 
 function translated(only) {
   return folders.some((folder) => {
-    const said = manifest(folder);
-    const { dependencies, devDependencies, peerDependencies } = said;
+    const own = manifest(folder);
+    const { dependencies, devDependencies, peerDependencies } = own;
     const needs = Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies });
     if (only) return needs.includes('typescript');
     let names = [];
     try { names = fs.readdirSync(folder); } catch { /* not ours to read */ }
     const named = needs.some((one) => TRANSLATES.test(one));
-    return said.babel || named || names.some((one) => CONFIGURED.test(one));
+    return own.babel || named || names.some((one) => CONFIGURED.test(one));
   });
 }
 
@@ -361,16 +361,16 @@ def script_mistake(change: Change, run_command: RunCommand) -> Mistake | str | N
     # alone (nodejs.org, vm).
     options = ("--experimental-vm-modules", "--no-warnings")
     argv = ("node", *options, "-e", _SCRIPT, "--", change.path)
-    said = _parse_answer(run_command(argv, stdin=change.content or b""))
-    if said is None:
+    reply = _parse_answer(run_command(argv, stdin=change.content or b""))
+    if reply is None:
         return "no Node here"  # or one that does not take this
-    if said.get("missing"):
-        return f"tool:{said['missing']}"
-    if message := said.get("message"):
-        line, column = said.get("line"), said.get("column")
+    if reply.get("missing"):
+        return f"tool:{reply['missing']}"
+    if message := reply.get("message"):
+        line, column = reply.get("line"), reply.get("column")
         places = (each if isinstance(each, int) else 0 for each in (line, column))
         return Mistake(str(message), *places)
-    note = said.get("note")
+    note = reply.get("note")
     return str(note) if note else None
 
 
@@ -395,7 +395,7 @@ def check_syntax(path: str, content: bytes, why: str) -> Finding | None:
 def _parse_answer(ran: Ran) -> dict[str, object] | None:
     last = ran.tail.rstrip().rpartition("\n")[2]
     try:
-        said = json.loads(last)
+        reply = json.loads(last)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    return reply if isinstance(reply, dict) else None

@@ -79,8 +79,8 @@ def check_path(path: str, mode: int, *, kind: str = "") -> Finding | None:
         hint = "write a regular file instead of the link" if is_named else _PLAIN
         return _refuse(path, f"the path {path!a} {reason}", hint)
     for name in path.split("/"):
-        if said := warning(name):
-            return Finding("paths", said, path=path, severity=Severity.WARNING)
+        if message := warning(name):
+            return Finding("paths", message, path=path, severity=Severity.WARNING)
     return None
 
 
@@ -135,10 +135,10 @@ def scope_finding(
     if is_forbidden(path, plan):
         return _refuse(path, f"no task may write {path!a}", "leave this file as it was")
     if not in_scope(path, outputs):
-        told = f"{path!a} is not in the Output files of {task}"
+        message = f"{path!a} is not in the Output files of {task}"
         if is_control(path):
-            told = f"{path!a} is a control file, which Output files of {task} must name exactly"
-        return _refuse(path, told, scope_line((path,), outputs), check="scope")
+            message = f"{path!a} is a control file, which Output files of {task} must name exactly"
+        return _refuse(path, message, scope_line((path,), outputs), check="scope")
     if path == "pyproject.toml" and _runner_table(before) != _runner_table(after):
         return _refuse(
             path,

@@ -92,7 +92,7 @@ class WriteRules:
     permission_floor: tuple[Permission, ...] = ()
     """Those of the repository, which only tighten."""
     answers: tuple[PermissionAnswer, ...] = ()
-    """What a person said of this task where such a rule asks."""
+    """A person's answers for this task where such a rule asks."""
     reviewed: bool = False
     """Whether a person will look at the writes: then a rule that wants them asked is content."""
     allowed: AllowList | None = None
@@ -104,7 +104,7 @@ class WriteRules:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What the steps said; `changes` are those no step refused."""
+    """The findings of the steps; `changes` are those no step refused."""
 
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...] = ()
@@ -123,16 +123,16 @@ class Passed:
         return not any(finding.refuses for finding in self.findings)
 
 
-def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteContext) -> Passed:
+def admit_writes(changes: Sequence[Change], rules: WriteRules, context: WriteContext) -> Passed:
     """Steps one and two: what may be shown to a person at all is staged."""
     steps: tuple[Step, ...] = (
-        lambda change: tuple(map(_redact_path, _path_findings(change, rules, bench))),
-        lambda change: _secret_findings(change, rules, bench),
+        lambda change: tuple(map(_redact_path, _path_findings(change, rules, context))),
+        lambda change: _secret_findings(change, rules, context),
     )
-    findings, clean = _through(changes, steps, bench.stopped)
-    findings = _with_scope_line(findings, changes, rules, bench)
+    findings, clean = _through(changes, steps, context.stopped)
+    findings = _with_scope_line(findings, changes, rules, context)
     marks = [
-        mark for change in clean for mark in marker_findings(change, bench.before(change.path))
+        mark for change in clean for mark in marker_findings(change, context.before(change.path))
     ]
     refused = _paths(changes) - _paths(clean)
     return Passed(
@@ -140,22 +140,22 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteConte
         findings=(*findings, *marks),
         refused=refused,
         tainted=refused,
-        staged=_stage(clean, rules, bench),
+        staged=_stage(clean, rules, context),
         controls=tuple(change.path for change in clean if is_control(change.path)),
     )
 
 
-def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> Passed:
+def compile_writes(admitted: Passed, rules: WriteRules, context: WriteContext) -> Passed:
     """Steps three and four, for what was admitted; a review at the write comes in between."""
     findings, compiled = _through(
         admitted.changes,
-        (lambda change: _compile_findings(change, bench),),
-        bench.stopped,
+        (lambda change: _compile_findings(change, context),),
+        context.stopped,
     )
     # A project of which a file was refused fails for that alone: it is compiled once all of it is
     # there.
     whole = () if admitted.refused or len(compiled) < len(admitted.changes) else compiled
-    found = (*findings, *_project_findings(whole, rules, bench))
+    found = (*findings, *_project_findings(whole, rules, context))
     blamed = frozenset(finding.path for finding in found if finding.refuses)
     refused = admitted.refused | (blamed & _paths(admitted.changes))
     passed = tuple(change for change in compiled if change.path not in refused)
@@ -166,7 +166,7 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> 
         tainted=admitted.tainted,
         staged=admitted.staged,
         controls=admitted.controls,
-        sast=bench.sast.scan(passed, bench.laboratory) if bench.sast else SastScan(),
+        sast=context.sast.scan(passed, context.laboratory) if context.sast else SastScan(),
     )
 
 
@@ -177,7 +177,7 @@ def _with_scope_line(
     findings: tuple[Finding, ...],
     changes: Sequence[Change],
     rules: WriteRules,
-    bench: WriteContext,
+    context: WriteContext,
 ) -> tuple[Finding, ...]:
     """Give all refusals for the task's scope one hint: the line that allows all these files."""
     proposed = _paths(changes)
@@ -192,7 +192,7 @@ def _with_scope_line(
     )
 
     def exists(path: str) -> bool:
-        return path in proposed or bench.before(path) is not None
+        return path in proposed or context.before(path) is not None
 
     wrong = find_wrong_outputs(rules.outputs, outside, exists)
     line = scope_line(paths, [one for one in rules.outputs if one not in wrong])
@@ -222,16 +222,16 @@ def _through(
         if stopped():
             raise StoppedError
         for step in steps:
-            said = step(change)
-            findings += said
-            if any(finding.refuses for finding in said):
+            reported = step(change)
+            findings += reported
+            if any(finding.refuses for finding in reported):
                 break
         else:
             passed.append(change)
     return tuple(findings), tuple(passed)
 
 
-def _path_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
+def _path_findings(change: Change, rules: WriteRules, context: WriteContext) -> tuple[Finding, ...]:
     named = check_path(change.path, change.mode, kind=change.action.value)
     if named is not None and named.refuses:
         return (named,)
@@ -245,7 +245,7 @@ def _path_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tu
         rules.outputs,
         rules.task,
         plan=rules.plan,
-        before=bench.before(change.path) if settings else None,
+        before=context.before(change.path) if settings else None,
         after=change.content if settings else None,
     )
     beyond = None if scoped else _beyond_the_plan(change.path, rules)
@@ -280,21 +280,23 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
     )
 
 
-def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
-    before = bench.before(change.path)
+def _secret_findings(
+    change: Change, rules: WriteRules, context: WriteContext
+) -> tuple[Finding, ...]:
+    before = context.before(change.path)
     found = scan.scan_content(
         change.content or b"", change.path, allowed=rules.allowed, before=before
     )
-    known = (*bench.secrets, *list_held_secrets())
-    return (*found, *_find_declared_secrets(change, bench, known)) if known else found
+    known = (*context.secrets, *list_held_secrets())
+    return (*found, *_find_declared_secrets(change, context, known)) if known else found
 
 
 def _find_declared_secrets(
-    change: Change, bench: WriteContext, known: tuple[tuple[str, str], ...]
+    change: Change, context: WriteContext, known: tuple[tuple[str, str], ...]
 ) -> Iterator[Finding]:
     """A value that the task's commands were given, in whatever form, in a file or its name."""
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
-    before = bench.before(change.path) or b""
+    before = context.before(change.path) or b""
     for name, line in declared_values.find_held(content, before, known):
         yield Finding(
             check=scan.CHECK,
@@ -306,25 +308,27 @@ def _find_declared_secrets(
         )
 
 
-def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: WriteContext) -> tuple[Staged, ...]:
-    if bench.staging is None or not clean:
+def _stage(
+    clean: tuple[Change, ...], rules: WriteRules, context: WriteContext
+) -> tuple[Staged, ...]:
+    if context.staging is None or not clean:
         return ()
-    return bench.staging.stage(clean, run=rules.run, task=rules.task, attempt=rules.attempt)
+    return context.staging.stage(clean, run=rules.run, task=rules.task, attempt=rules.attempt)
 
 
-def _compile_findings(change: Change, bench: WriteContext) -> tuple[Finding, ...]:
-    found = compile_file(change, bench.run_command, bench.python)
+def _compile_findings(change: Change, context: WriteContext) -> tuple[Finding, ...]:
+    found = compile_file(change, context.run_command, context.python)
     return () if found is None else (found,)
 
 
 def _project_findings(
-    compiled: tuple[Change, ...], rules: WriteRules, bench: WriteContext
+    compiled: tuple[Change, ...], rules: WriteRules, context: WriteContext
 ) -> tuple[Finding, ...]:
-    if bench.run_command is None or not compiled:
+    if context.run_command is None or not compiled:
         return ()
     paths = [change.path for change in compiled]
     return compile_projects(
-        bench.tree, paths, rules.compile_commands, bench.run_command, bench.on_base
+        context.tree, paths, rules.compile_commands, context.run_command, context.on_base
     )
 
 

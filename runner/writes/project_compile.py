@@ -65,35 +65,35 @@ def compile_projects(
     run_command: RunCommand,
     on_base: OnBase | None = None,
 ) -> tuple[Finding, ...]:
-    """Run what the changed paths call for, each job once; what it said as findings.
+    """Run what the changed paths call for, each job once; return the findings.
 
-    Where one fails it runs `on_base`, too: an error that stood there as often is told and refuses
+    Where one fails it runs `on_base`, too: an error that stood there as often is a note and refuses
     nothing. A project whose compiler fails for what nobody touched could take no change otherwise.
     A compiler that cannot start, on the base either, is a warning; grammars still read its files.
     """
     jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
     unbuilt = {one.tool: one.unbuilt for one in compilers()}
-    said_now = [(job, _run(job, run_command)) for job in jobs]
-    failed = [job for job, said in said_now if any(one.line for one in said.findings)]
-    unable = [job for job, said in said_now if _cannot_start(job, said, run_command)]
-    said_before: dict[Job, _Said] = {}
+    results = [(job, _run(job, run_command)) for job in jobs]
+    failed = [job for job, weighed in results if any(one.line for one in weighed.findings)]
+    unable = [job for job, weighed in results if _cannot_start(job, weighed, run_command)]
+    earlier: dict[Job, _CompileResult] = {}
     if (failed or unable) and on_base is not None:
         with on_base(()):
-            said_before = {job: _run(job, run_command) for job in failed}
+            earlier = {job: _run(job, run_command) for job in failed}
             unable = [
                 job for job in unable if _cannot_start(job, _run(job, run_command), run_command)
             ]
     else:
         unable = []
     found = [*_check_uncompiled(tree, paths, [job for job in jobs if job not in unable])]
-    for job, now in said_now:
+    for job, now in results:
         if job in unable:
             found += [_warn_unable(job, one) for one in now.findings]
             continue
-        kept = _without_old(job, now, said_before[job]) if job in said_before else now.findings
-        said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in kept]
-        notes = {one.message: one for one in said if not one.refuses}
-        refused = [one for one in said if one.refuses]
+        kept = _without_old(job, now, earlier[job]) if job in earlier else now.findings
+        weighed = [_weigh(one, tree, unbuilt.get(job.tool)) for one in kept]
+        notes = {one.message: one for one in weighed if not one.refuses}
+        refused = [one for one in weighed if one.refuses]
         found += [*refused, *notes.values()][:MOST_FINDINGS]
     return tuple(found)
 
@@ -113,9 +113,9 @@ def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> 
                 yield wrong
 
 
-def _cannot_start(job: Job, said: _Said, run_command: RunCommand) -> bool:
+def _cannot_start(job: Job, result: _CompileResult, run_command: RunCommand) -> bool:
     """Whether the compiler of a failed job cannot even tell its version in that folder."""
-    if not job.version or not any(one.check == CHECK and not one.line for one in said.findings):
+    if not job.version or not any(one.check == CHECK and not one.line for one in result.findings):
         return False
     return not run_command(job.search + job.version, folder=job.folder).passed
 
@@ -129,16 +129,16 @@ def _warn_unable(job: Job, finding: Finding) -> Finding:
     )
 
 
-class _Said(NamedTuple):
-    """What one job said."""
+class _CompileResult(NamedTuple):
+    """The findings of one job."""
 
     findings: tuple[Finding, ...]
     others: int = 0
     """Lines that speak of an error and name no place."""
 
 
-def _without_old(job: Job, now: _Said, before: _Said) -> Iterator[Finding]:
-    """What it says now; of what it said before as often one note, wherever that has moved to."""
+def _without_old(job: Job, now: _CompileResult, before: _CompileResult) -> Iterator[Finding]:
+    """Yield the new findings; of the old ones a note, wherever they have moved to."""
     left = Counter((one.path, one.message) for one in before.findings if one.line)
     old: list[Finding] = []
     new: list[Finding] = []
@@ -270,20 +270,20 @@ def _match_paths(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(ignore_rules((glob,)), paths))
 
 
-def _run(job: Job, run_command: RunCommand) -> _Said:
+def _run(job: Job, run_command: RunCommand) -> _CompileResult:
     ran = run_command(job.search + job.line, folder=job.folder)
     if ran.passed:
-        return _Said(())
+        return _CompileResult(())
     output = _output(ran)
     if is_missing_tool(ran):
-        return _Said((make_missing_tool(job.tool, job.paths, ran.tail.strip()),))
+        return _CompileResult((make_missing_tool(job.tool, job.paths, ran.tail.strip()),))
     located = tuple(_locate(output, job.folder))
     if located and ran.ended == "exited":
-        return _Said(located, len(_ERROR.findall(output)) - len(located))
+        return _CompileResult(located, len(_ERROR.findall(output)) - len(located))
     message = f"`{job.line}` ended with exit code {ran.exit}"
     if ran.ended != "exited":
         message = f"`{job.line}` did not end in time"
-    return _Said((Finding(CHECK, message, path=job.paths[0], detail=ran.tail),))
+    return _CompileResult((Finding(CHECK, message, path=job.paths[0], detail=ran.tail),))
 
 
 def _output(ran: Ran) -> str:
@@ -307,14 +307,14 @@ _RUSTC_ERROR = regex(r"error(?:\[E\d+\])?: .*")
 
 def _locate(output: str, folder: str) -> Iterable[Finding]:
     """The places a compiler names, in the three forms compilers use."""
-    rust_said = ""
+    rust_error = ""
     for line in output.splitlines():
         text = line.rstrip()
         if _RUSTC_ERROR.fullmatch(text):
-            rust_said = text
-        elif rust_said and (found := _RUSTC.fullmatch(text)):
-            yield _at(found, rust_said, folder)
-            rust_said = ""
+            rust_error = text
+        elif rust_error and (found := _RUSTC.fullmatch(text)):
+            yield _at(found, rust_error, folder)
+            rust_error = ""
         elif found := _PARENTHESES.fullmatch(text) or _COLONS.fullmatch(text):
             yield _at(found, found["message"], folder)
 

@@ -123,15 +123,15 @@ def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
         return SastReport(notes=(make_unscanned(path, f"bandit did not scan this: {reason}"),))
     findings = tuple(gravest(found))
     more = len(found) - len(findings)
-    said = (make_unlisted(path, f"bandit has {more} more findings here"),) if more else ()
-    return SastReport(findings, said)
+    rest = (make_unlisted(path, f"bandit has {more} more findings here"),) if more else ()
+    return SastReport(findings, rest)
 
 
 def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) -> None:
     """Append a report to SAST_FINDINGS.jsonl; raises RunnerError when the disk refuses."""
     whose = {"time": effects.timestamp(), "task": task, "attempt": attempt}
-    told = (*report.findings, *report.notes)
-    append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in told])
+    reported = (*report.findings, *report.notes)
+    append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in reported])
 
 
 def load_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.process.base import Ran
 
 
-Said: TypeAlias = Iterable[Mapping[str, object]]
+Rows: TypeAlias = Iterable[Mapping[str, object]]
 """Findings in our own field names, their values as the tool wrote them."""
 
 
@@ -46,7 +46,7 @@ class Scanner:
     """How the paths end that call for it."""
     argv: tuple[str, ...]
     """The changed paths follow where `by_file` is set."""
-    read: Callable[[object], Said]
+    read: Callable[[object], Rows]
     install: str
     """What to type to have it."""
     by_file: bool = True
@@ -120,7 +120,7 @@ def _make_unscanned(path: object, message: object, line: object = 0) -> Mapping[
     return {"path": path, "rule": UNSCANNED, "message": f"{at}{message}"}
 
 
-def _semgrep(document: object) -> Said:
+def _semgrep(document: object) -> Rows:
     for row in _rows(_table(document)["results"]):
         extra, start = _table(row["extra"]), _table(row["start"])
         metadata = _table(extra.get("metadata"))
@@ -137,7 +137,7 @@ def _semgrep(document: object) -> Said:
         yield _make_unscanned(error.get("path", ""), error.get("message") or error.get("type"))
 
 
-def _eslint(document: object) -> Said:
+def _eslint(document: object) -> Rows:
     for file in _rows(document):
         for row in _rows(file["messages"]):
             rule = str(row.get("ruleId") or "")
@@ -147,7 +147,7 @@ def _eslint(document: object) -> Said:
                 yield {**row, "path": file["filePath"], "rule": rule}
 
 
-def _gosec(document: object) -> Said:
+def _gosec(document: object) -> Rows:
     for row in _rows(_table(document)["Issues"]):
         names = ("line", "column", "severity", "confidence")
         picked = {name: row[name] for name in names}
@@ -157,7 +157,7 @@ def _gosec(document: object) -> Said:
             yield _make_unscanned(path, error["error"], error.get("line"))
 
 
-def _cargo_audit(document: object) -> Said:
+def _cargo_audit(document: object) -> Rows:
     for row in _rows(_table(_table(document)["vulnerabilities"])["list"]):
         advisory = _table(row["advisory"])
         package = _table(row.get("package"))
@@ -259,20 +259,20 @@ _WORDS = {
 
 
 def findings_of(tool: Scanner, ran: Ran, folder: str, digests: Mapping[str, Digest]) -> SastReport:
-    """What a scanner that ran in a folder said of these files, and of what it did not read."""
+    """Return a scanner's findings on these files, and the files it did not read."""
     about = next(iter(digests))
     output = _output(ran)
     if is_missing_tool(ran) or "no such command" in output:
         return SastReport()
     try:
-        said = tuple(tool.read(_document(output)))
+        rows = tuple(tool.read(_document(output)))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         # Whatever it printed instead of findings, it scanned nothing.
         last = redact(output.strip().rpartition("\n")[2])[-_LONGEST:]
         words = f"{tool.tool} said nothing readable (exit {ran.exit})"
         note = make_unscanned(about, f"{words}: {last}" if last else words, tool=tool.tool)
         return SastReport(notes=(note,))
-    found = [_finding(tool.tool, one, folder, digests) for one in said]
+    found = [_finding(tool.tool, one, folder, digests) for one in rows]
     notes = [one for one in found if one.rule == UNSCANNED]
     issues = [one for one in found if one.rule != UNSCANNED and one.path in digests]
     if len(issues) > MOST_FINDINGS:
@@ -304,19 +304,19 @@ def _document(output: str) -> object:
 
 
 def _finding(
-    tool: str, said: Mapping[str, object], folder: str, digests: Mapping[str, Digest]
+    tool: str, row: Mapping[str, object], folder: str, digests: Mapping[str, Digest]
 ) -> SastFinding:
-    path = _path(str(said.get("path") or ""), folder, digests)
-    message = redact(" ".join(str(said.get("message", "")).split()))[:_LONGEST]
-    if said.get("rule") == UNSCANNED:
+    path = _path(str(row.get("path") or ""), folder, digests)
+    message = redact(" ".join(str(row.get("message", "")).split()))[:_LONGEST]
+    if row.get("rule") == UNSCANNED:
         return make_unscanned(path, f"{tool} did not read this: {message}", tool=tool)
     return SastFinding(
         path=path,
-        line=_number(said.get("line")),
-        column=_number(said.get("column")),
-        rule=str(said.get("rule", "")),
-        severity=_rank(said.get("severity")),
-        confidence=_rank(said.get("confidence", "medium")),
+        line=_number(row.get("line")),
+        column=_number(row.get("column")),
+        rule=str(row.get("rule", "")),
+        severity=_rank(row.get("severity")),
+        confidence=_rank(row.get("confidence", "medium")),
         message=message,
         tool=tool,
         digest=digests.get(path, ""),

@@ -177,7 +177,7 @@ def test_a_reason_is_asked_for_once_it_is_sure_what_is_meant(held, opened, heard
         asked.append(1)
         return "because"
 
-    with pytest.raises(RunnerError, match="TASK-002 does not wait for you"):
+    with pytest.raises(RunnerError, match="TASK-002 has nothing to approve"):
         reject(opened(), Reject(("TASK-002",)), heard, ask)
     assert asked == []
     reject(opened(), Reject(("TASK-001",)), heard, ask)
@@ -345,8 +345,12 @@ def test_what_rests_on_a_waived_task_says_so_in_the_plan_and_everywhere(workplac
     assert workplace.status_line("TASK-003") == "- Status: DONE — waived: TASK-002 is waived"
 
 
-def test_a_waiver_is_a_person_s(built, opened, monkeypatch):
-    monkeypatch.setenv("CI", "true")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("CI", "true"), ("RUNNER_TASK", "TASK-001"), ("GIT_INDEX_FILE", "x"), ("CLAUDECODE", "1")],
+)
+def test_a_waiver_is_a_person_s(built, opened, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
     with pytest.raises(RunnerError, match="a waiver is a person's") as refused:
         waive(opened(), Waive("1", "looked at"))
     assert refused.value.code is ExitCode.PERSON

@@ -312,7 +312,7 @@ def test_a_hung_bucket_is_given_up_told_and_tried_again(
         with pytest.raises(RunnerError, match="does not take or give") as caught:
             push(place, in_bucket)
         assert heard
-    assert "runner artifacts push" in caught.value.hint
+    assert "runner team artifacts push" in caught.value.hint
     project = opened_at(place, artifacts_store=in_bucket)
     assert "does not take or give" in read_trouble(project)
     assert {one.state for one in list_artifacts(project)} == {"waits"}

@@ -1,12 +1,15 @@
 """What is said of a plan before a run, and what that costs."""
 
+import os
+
 from growth import grows_as_its_input
 
 from runner.app.inspect.unready_tasks import unready
+from runner.app.inspect.validation import validate
 from runner.config.settings import Settings
 from runner.plan.document import read_plan
 from runner.plan.graph import TaskGraph
-from runner.project import Reading
+from runner.project import Project, Reading
 
 
 def reading_of(text):
@@ -51,3 +54,24 @@ def test_lines_are_counted_as_the_plan_counts_them():
     files, fence = "- Output files: `src/a.py`\n\n", "```python title=src/a.py\nx = 1\n```\n"
     (found,) = unready(reading_of(f"## TASK-001: A\u2028B\n\n{files}{fence}"), Settings())
     assert found.hint.startswith("line 5 is almost a file")
+
+
+AUTHOR = "- Test author: claude\n- Acceptance:\n  - A1: it halves\n"
+
+
+def problems_of(workplace, *sections):
+    workplace.write({"TASK-GRAPH.md": "# Shop\n\n" + "\n".join(sections)})
+    workplace.commit()
+    found = validate(Project.open(workplace.root, os.environ)).problems
+    return [one.message for one in found if one.is_error]
+
+
+def test_an_author_whose_tests_nothing_runs_is_refused(workplace):
+    section = f"## TASK-001: Half\n\n- Output files: `app.py`\n- Implementer: claude\n{AUTHOR}"
+    said = "TASK-001 has a Test author, and no test command of the project is known that runs"
+    assert problems_of(workplace, section) == [f"{said} single files"]
+    later = section.replace("- Output", "- Depends on: TASK-002\n- Output")
+    other = "## TASK-002: Tools\n\n- Output files: `pyproject.toml`\n- Implementer: claude\n"
+    assert problems_of(workplace, later, other) == []
+    workplace.commit({"pyproject.toml": "[tool.pytest.ini_options]\n"})
+    assert problems_of(workplace, section) == []

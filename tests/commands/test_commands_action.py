@@ -17,7 +17,7 @@ from commands_build import a_ground, a_plan
 TOP = Path(__file__).parents[2]
 ACTION = yaml.safe_load((TOP / "action.yml").read_text())
 STEPS = {step.get("id", step.get("name")): step for step in ACTION["runs"]["steps"]}
-GUIDE = (TOP / "docs" / "gate.md").read_text()
+GUIDE = (TOP / "docs" / "guides" / "gate.md").read_text()
 GH = """\
 #!/usr/bin/env python3
 import json, os, sys

@@ -1,4 +1,4 @@
-"""`runner analyse`: a repository without a plan is told, too, and a terminal is safe from it."""
+"""`runner doctor --repository`: without a plan, too, and a terminal is safe from it."""
 
 
 def test_it_is_readable_and_whole_as_json_without_a_plan(workplace):

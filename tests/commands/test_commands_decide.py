@@ -89,7 +89,7 @@ def test_a_key_that_was_typed_is_not_written(ground):
     [
         (
             [" "],
-            'runner: a decision needs a title\nhint: runner decide "What was chosen"\n',
+            'runner: a decision needs a title\nhint: runner plan decide "What was chosen"\n',
         ),
         (
             ["x", "--task", "TASK-0O1"],
@@ -97,7 +97,10 @@ def test_a_key_that_was_typed_is_not_written(ground):
         ),
         (
             [],
-            "runner: the following arguments are required: title\nhint: runner decide --help\n",
+            (
+                "runner: the following arguments are required: title\n"
+                "hint: runner plan decide --help\n"
+            ),
         ),
     ],
 )

@@ -127,7 +127,7 @@ def test_states_of_a_repository_that_tasks_do_not_see_are_named(ground):
         "files under Git LFS are seen as their pointers",
         "line ends are converted on checkout",
         "1 file with uncommitted changes",
-        "1 untracked file not seen by tasks",
+        "1 untracked file that tasks can't see",
     ]
 
 

@@ -8,8 +8,8 @@ import pytest
 from commands_build import a_ground, began, blocked, done
 
 from runner.app.inspect.view import View
-from runner.commands.catalogue import BY_NAME
 from runner.impact.reasons import Proven
+from runner.operations.table import TABLE
 from runner.run.regressions.proof_reuse import past_of
 
 PLAN = """\
@@ -301,7 +301,7 @@ def test_only_proposals_are_written(shop):
 
 
 def test_both_are_in_the_table_and_say_one_json_document(shop):
-    assert {"impact", "ownership"} <= BY_NAME.keys()
+    assert {"impact", "plan ownership"} <= TABLE.keys()
     for words in (("impact",), ("ownership", "check"), ("ownership", "propose"), ("ownership",)):
         document = json.loads(shop.runner(*words, "--json").out)
         assert document["schemaVersion"] == 1

@@ -134,7 +134,7 @@ def test_an_unknown_id_is_answered_with_the_one_that_is_meant(three):
 def test_without_tasks_or_a_command_it_says_how_it_is_called(three, words):
     said = three.runner("parallel", *words)
     assert said.code == 2
-    assert "runner parallel --tasks TASK-001,TASK-002 --cmd" in said.err
+    assert "runner pipeline parallel --tasks TASK-001,TASK-002 --cmd" in said.err
 
 
 def test_more_than_there_is_of_a_scarce_thing_is_said_instead_of_waiting_for_ever(three):

@@ -149,13 +149,16 @@ def test_more_columns_line_ends_and_a_missing_last_line_end_stay_as_they_were(li
                 "hint: write `Pattern: candidate` below it, then accept it again\n"
             ),
         ),
-        (["accept"], "runner: which decision?\nhint: runner pattern accept DECISION-007\n"),
-        (["accept", "x"], "runner: which decision?\nhint: runner pattern accept DECISION-007\n"),
+        (["accept"], "runner: which decision?\nhint: runner plan pattern accept DECISION-007\n"),
+        (
+            ["accept", "x"],
+            "runner: which decision?\nhint: runner plan pattern accept DECISION-007\n",
+        ),
         (
             ["search"],
-            "runner: search for what?\nhint: runner pattern search locking sqlalchemy\n",
+            "runner: search for what?\nhint: runner plan pattern search locking sqlalchemy\n",
         ),
-        (["list", "x"], "runner: list takes no words\nhint: runner pattern search x\n"),
+        (["list", "x"], "runner: list takes no words\nhint: runner plan pattern search x\n"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_to_do(library, words, error):

@@ -98,8 +98,8 @@ def test_sarif_goes_into_a_file_that_is_named_so_and_never_over_a_source(ground)
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        ((), "name at least one file", "runner secret-scan FILE"),
-        (("--bogus", "x"), "unrecognized arguments: --bogus", "runner secret-scan --help"),
+        ((), "name at least one file", "runner pipeline secret-scan FILE"),
+        (("--bogus", "x"), "unrecognized arguments: --bogus", "runner pipeline secret-scan --help"),
         (("missing.py",), "missing.py: cannot be read: No such file", "check the name"),
         ((".",), ".: is a folder", "name its files: git ls-files"),
         (("/dev/zero",), "/dev/zero: is no plain file", "name files"),
@@ -157,7 +157,7 @@ def test_a_person_allows_a_value_by_its_place(repository):
     assert 'reason = "documented sample"' in kept
     assert 'author = "Ada <ada@example.org>"' in kept
     again = repository.runner("secrets", "allow", "app.py:2", "--reason", "again")
-    assert again.err == "this is allowed already; runner secrets list\n"
+    assert again.err == "this is allowed already; runner pipeline secrets list\n"
 
 
 def test_a_value_is_allowed_from_standard_input_and_never_from_an_argument(repository, monkeypatch):
@@ -235,8 +235,8 @@ def test_a_reason_that_is_a_key_is_kept_nowhere(repository):
         (("allow", "gone.py:1", "--reason", "x"), "cannot be read"),
         (("allow", "app.py:1", "--reason", "x", "--expires", "soon"), '"soon" is no day'),
         (("allow", "app.py:1", "--reason", "x", "--expires", "2001-01-01"), "has passed"),
-        (("forget",), "invalid choice"),
-        ((), "the following arguments are required"),
+        (("forget",), "needs one of: allow, list, log"),
+        ((), "needs one of: allow, list, log"),
     ],
 )
 def test_what_cannot_be_allowed_is_exit_2_with_a_hint(repository, words, message):

@@ -57,7 +57,7 @@ def test_without_a_terminal_a_proposal_waits_and_says_where(repository):
     said = stage(repository)
     assert said.code == 3
     id_ = the_id(repository)
-    assert said.out == f"staged as {id_}; see it with: runner staged-write show {id_}\n"
+    assert said.out == f"staged as {id_}; see it with: runner pipeline staged-write show {id_}\n"
     assert written(repository) == BEFORE
 
 
@@ -257,7 +257,7 @@ def test_with_a_plan_the_task_and_its_files_are_known(repository):
     said = stage(repository, "a.txt", task="TASK-007")
     assert said.code == 2
     assert 'there is no task "TASK-007"' in said.err
-    assert "hint: `runner list` shows every task" in said.err
+    assert "hint: `runner status --list` shows every task" in said.err
     said = stage(repository, "b.txt", task="1")
     assert said.code == 1
     assert "error: 'b.txt' is not in the Output files of TASK-001" in said.err
@@ -289,12 +289,12 @@ def test_an_absolute_path_within_the_project_is_the_same_file(repository):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "the following arguments are required: COMMAND"),
+        ((), "staged-write needs one of: stage"),
         (("stage",), "the following arguments are required"),
         (("apply",), "the following arguments are required: ID"),
         (("apply", "12345678"), 'nothing is staged as "12345678"'),
         (("show", "x\x1b[2J"), 'nothing is staged as "x\\x1b[2J"'),
-        (("fly",), "invalid choice"),
+        (("fly",), "staged-write needs one of: stage"),
     ],
 )
 def test_bad_input_is_exit_2_with_a_hint(repository, words, message):
@@ -444,7 +444,7 @@ def test_what_was_applied_or_rejected_is_still_told(repository):
     assert again.code == 2
     assert again.err == (
         f"runner: {applied} is decided already: it was applied (src/app.txt)\n"
-        "hint: runner staged-write list --all\n"
+        "hint: runner pipeline staged-write list --all\n"
     )
 
 
@@ -466,7 +466,7 @@ def test_what_is_staged_by_hand_is_in_the_review(repository):
     said = repository.runner("review")
     assert said.out == (
         "by hand: TASK-001 create a.txt — "
-        f"runner staged-write show {id_}, then apply, edit or reject\n"
+        f"runner pipeline staged-write show {id_}, then apply, edit or reject\n"
     )
     assert [one["id"] for one in repository.runner("review", "--json").json["staged"]] == [id_]
     repository.runner("staged-write", "apply", id_)

@@ -159,7 +159,7 @@ def beyond(failing, needs):
 def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan):
     text, needs, failing = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(engine_setup, "crew_of", Lockstep.of)
+        monkeypatch.setattr(engine_setup, "make_workers", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", failing)
         said = json.loads(example.runner("run", "-n", "-j1", "--json"))
         assert example.starts() == []
@@ -173,7 +173,7 @@ def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan
 def test_with_several_jobs_a_run_starts_the_batches_of_the_dry_run(empty, plan, jobs):
     text, _, _ = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(engine_setup, "crew_of", Lockstep.of)
+        monkeypatch.setattr(engine_setup, "make_workers", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", frozenset())
         monkeypatch.setattr(engine, "_TURN", 600.0)  # a busy machine starts no fewer at once
         said = json.loads(example.runner("run", "-n", f"-j{jobs}", "--json"))
@@ -195,7 +195,7 @@ def test_a_planted_difference_is_found(empty):
         f"## TASK-00{n}: t\n\n- Test contracts:\n  - TC-001 (unit): `true`\n" for n in (1, 2)
     )
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(engine_setup, "crew_of", Reversed.of)
+        monkeypatch.setattr(engine_setup, "make_workers", Reversed.of)
         said = json.loads(example.runner("run", "-n", "-j2", "--json"))
         example.runner("run", "-q", "-j2")
         assert list(Lockstep.last.batches.values()) != said["batches"]

@@ -76,7 +76,7 @@ def test_a_blocked_task_shows_its_findings_and_where_its_work_is(ground):
     ground.journal(published(ground, B="BLOCKED — TC-002 failed 1 time"))
     said = ground.runner("show", "TASK-002").out
     assert said.startswith(
-        "TASK-002: task B\nBLOCKED (checks) — TC-002 failed 1 time\nsince <time>\n"
+        "TASK-002: task B\nBLOCKED — failed (checks) — TC-002 failed 1 time\nsince <time>\n"
     )
     assert (
         """
@@ -195,7 +195,7 @@ def test_an_id_that_is_none_is_refused(ground):
     assert a_ground(ground).runner("show", "QQQQ") == (
         2,
         "",
-        'runner: there is no task "QQQQ"\nhint: `runner list` shows every task\n',
+        'runner: there is no task "QQQQ"\nhint: `runner status --list` shows every task\n',
     )
 
 

@@ -89,6 +89,19 @@ proofs:     test 1, 0.2 s
     )
 
 
+def test_the_seconds_of_runs_and_tasks_are_shown(ground, monkeypatch):
+    a_long_story(ground, monkeypatch)
+    said = ground.runner("stats", "--time").out
+    assert said.startswith("RUN ")
+    assert "would have saved most: waiting, 240.0 s" in said
+    time = ground.runner("stats", "--time", "--json").json
+    assert time["kind"] == "time"
+    assert sum(run["tasks"].get("TASK-001", {}).get("proof", 0) for run in time["runs"]) == 0.25
+    assert time["wouldHaveSavedMost"]["what"] == "waiting"
+    none = "no run has recorded its seconds yet\n"
+    assert ground.runner("stats", "--time", "--since", "1m").out == none
+
+
 def test_only_the_last_days_are_counted(ground, monkeypatch):
     from datetime import UTC, datetime
 

@@ -47,11 +47,11 @@ def test_every_kind_of_standing_is_told_in_words(ground):
         == """\
 Bookings: 4 tasks: 1 DONE, 2 PENDING, 1 BLOCKED (1 ready)
 
-TASK      STATUS            TITLE   NOTE
-TASK-001  DONE              task A
-TASK-002  BLOCKED (checks)  task B  TC-002 failed 1 time
-TASK-003  PENDING           task C  waits for TASK-002
-TASK-004  PENDING           task D  ready
+TASK      STATUS                     TITLE   NOTE
+TASK-001  DONE                       task A
+TASK-002  BLOCKED — failed (checks)  task B  TC-002 failed 1 time
+TASK-003  PENDING                    task C  waits for TASK-002
+TASK-004  PENDING                    task D  ready
 
 next: runner    (starts TASK-004)
 """
@@ -72,6 +72,7 @@ def test_a_program_gets_the_same_as_one_document(ground):
         "title": "task B",
         "status": "BLOCKED",
         "note": "TC-002 failed 1 time",
+        "display": "failed",
         "reason": "checks",
         "verified": None,
         "grade": None,
@@ -105,7 +106,7 @@ def test_a_task_that_was_edited_after_it_was_done_is_stale_before_any_run(ground
     a_story(ground)
     plan = ground.folder / "TASK-GRAPH.md"
     plan.write_text(plan.read_text().replace("task A", "quite another task"))
-    assert "TASK-001  STALE             quite another task" in ground.runner("status").out
+    assert "TASK-001  STALE — waiting for you    quite another task" in ground.runner("status").out
 
 
 def test_blocked_made_pending_by_a_person_is_ready_again(ground):
@@ -188,10 +189,10 @@ def test_list_gives_one_task_a_line(ground):
     assert (
         said.out
         == """\
-TASK-001  DONE              task A
-TASK-002  BLOCKED (checks)  task B
-TASK-003  PENDING           task C
-TASK-004  PENDING           task D
+TASK-001  DONE                       task A
+TASK-002  BLOCKED — failed (checks)  task B
+TASK-003  PENDING                    task C
+TASK-004  PENDING                    task D
 """
     )
 
@@ -199,7 +200,7 @@ TASK-004  PENDING           task D
 @pytest.mark.parametrize("word", ["blocked", "BLOCKED", " Blocked"])
 def test_list_can_be_asked_for_one_status(ground, word):
     said = a_story(ground).runner("list", "--status", word)
-    assert said.out == "TASK-002  BLOCKED (checks)  task B\n"
+    assert said.out == "TASK-002  BLOCKED — failed (checks)  task B\n"
 
 
 def test_a_status_that_is_none_is_refused_with_the_one_that_was_meant(ground):

@@ -9,7 +9,7 @@ from pipeline_build import a_key
 from runner.errors import RunnerError
 from runner.model import Action, Change, Task, digest_of
 from runner.report.console import NORMAL, Console
-from runner.run.review import Answer, Said, Spot
+from runner.run.review import Answer, Reply, Spot
 from runner.terminal.terminal_review import REFUSED, TerminalAsker, edit_content
 
 CHANGE = Change("a.txt", Action.CREATE, 0o100644, None, digest_of(b"one\n"), b"one\n")
@@ -42,36 +42,36 @@ def an_editor(tmp_path, body, name="editor"):
 
 def test_where_a_file_stands_among_the_others_is_said(typed):
     said, shown = typed("n", spot=Spot(2, 3, 2, "applied"))
-    assert said == Said(Answer.NEXT)
+    assert said == Reply(Answer.NEXT)
     assert "TASK-001 wants to create a.txt (2 of 3, applied)\n" in shown
     assert shown.endswith(
         "a[l]l 2, [e]dit, [r]eject, [s]how again, [n]ext, [p]revious, [?], or [w]ait? "
     )
-    assert typed("P", spot=Spot(2, 3))[0] == Said(Answer.PREVIOUS)
+    assert typed("P", spot=Spot(2, 3))[0] == Reply(Answer.PREVIOUS)
 
 
 def test_one_file_alone_has_no_next(typed):
     said, shown = typed("n", "s", "a")
-    assert said == Said(Answer.APPROVED)
+    assert said == Reply(Answer.APPROVED)
     assert shown.count("wants to create a.txt\n") == 2
     assert "[n]ext" not in shown
 
 
 def test_what_goes_away_cannot_be_edited(typed):
     said, shown = typed("e", "w", change=GONE)
-    assert said == Said(Answer.WAITS)
+    assert said == Reply(Answer.WAITS)
     assert "[e]dit" not in shown
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\x04", "\x1b", "."])
 def test_a_rejection_without_a_reason_is_none(typed, nothing):
     said, shown = typed("r", nothing, "r", "Too Long", "a")
-    assert said == Said(Answer.REJECTED, reason="Too Long")
+    assert said == Reply(Answer.REJECTED, reason="Too Long")
     assert "a rejection needs a reason: the next attempt reads it\n" in shown
 
 
 def test_who_goes_away_at_the_reason_rejects_nothing(typed):
-    assert typed("r")[0] == Said(Answer.WAITS)
+    assert typed("r")[0] == Reply(Answer.WAITS)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_who_goes_away_at_the_reason_rejects_nothing(typed):
 )
 def test_an_editor_that_comes_to_nothing_is_said_and_asked_again(typed, editor, said):
     answer, shown = typed("e", "a", editor=editor)
-    assert answer == Said(Answer.APPROVED)
+    assert answer == Reply(Answer.APPROVED)
     assert said in shown
 
 
@@ -98,7 +98,7 @@ def test_an_edit_with_a_key_in_it_is_refused_and_opened_again_as_it_was_left(typ
         f"if grep -q key $1; then sed -i s/key.*/clean/ $1; else echo 'key = {key}' >> $1; fi",
     )
     answer, shown = typed("e", "e", editor=editor)
-    assert answer == Said(Answer.EDITED, content=b"one\nclean\n")
+    assert answer == Reply(Answer.EDITED, content=b"one\nclean\n")
     assert f"{REFUSED}\n" in shown
     assert "a.txt:2: secret found" in shown
     assert key not in shown

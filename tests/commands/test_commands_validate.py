@@ -42,22 +42,22 @@ TASK-GRAPH.md:5:11: error: unknown status "FINISHED"
             ^^^^^^^^
 hint: write one of PENDING, IN-PROGRESS, DONE, BLOCKED, STALE
 
-TASK-GRAPH.md:6:15: error: tasks wait for each other in a circle: TASK-001 → TASK-002 → TASK-001
+TASK-GRAPH.md:6:15: error: dependency cycle: TASK-001 → TASK-002 → TASK-001
   - Depends on: TASK-002
                 ^^^^^^^^
 hint: take one of these ids out of its Depends on
 
-TASK-GRAPH.md:14:15: error: TASK-003 depends on TASK-033, which no task is
+TASK-GRAPH.md:14:15: error: TASK-003 depends on unknown task TASK-033
   - Depends on: TASK-033
                 ^^^^^^^^
 hint: add a section for TASK-033, or name another task: TASK-002, TASK-001
 
-TASK-GRAPH.md:15:17: error: bad path "../outside.txt": it has ..
+TASK-GRAPH.md:15:17: error: bad path "../outside.txt": must not contain `..`
   - Output files: `../outside.txt`
                   ^^^^^^^^^^^^^^^^
 hint: a task stays inside the project's folder
 
-TASK-GRAPH.md:17:4: error: TASK-003 is already on line 12
+TASK-GRAPH.md:17:4: error: duplicate task ID TASK-003 (first on line 12)
   ## TASK-003: Three again
      ^^^^^^^^^^^^^^^^^^^^^
 hint: give one of them an id that was never used
@@ -74,7 +74,7 @@ def test_a_program_gets_every_place(ground):
     document = said.json
     assert (document["kind"], document["errors"], document["tasks"]) == ("validation", 1, 1)
     problem = document["problems"][0]
-    assert problem["message"] == "TASK-001 depends on TASK-026, which no task is"
+    assert problem["message"] == "TASK-001 depends on unknown task TASK-026"
     assert (problem["path"], problem["line"], problem["severity"]) == ("TASK-GRAPH.md", 6, "error")
 
 

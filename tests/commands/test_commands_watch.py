@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_the_books_and_ends_with_130(ground):
     with Terminal(RUN) as terminal:
         terminal.until("TC-001  1 s")
         terminal.send("\x03")
-        terminal.until("once more ends at once")
+        terminal.until("press Ctrl-C again to quit now")
         assert terminal.wait() == 130
     assert "interrupted; run again to go on" in terminal.said
     assert ground.runner("status", "--json").json["run"] is None

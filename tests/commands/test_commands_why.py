@@ -21,8 +21,8 @@ TASK-004 waits for TASK-003
           last line
           hint: mend it
 
-next: mend the plan or finish draft/TASK-002-b (`runner adopt TASK-002`), then `runner`; \
-as it is: `runner retry TASK-002`  (TASK-002)
+next: fix the plan or finish draft/TASK-002-b (`runner adopt TASK-002`), then `runner`; \
+to retry unchanged: `runner retry TASK-002`  (TASK-002)
 """,
         "",
     )
@@ -242,12 +242,12 @@ next: runner
 
 def test_without_an_id_everything_is_told_that_does_not_go_on_by_itself(ground):
     a_ground(ground, "A; B needs A; C needs B; D")
-    assert "nothing stands in the way" in ground.runner("why").out
+    assert "nothing is blocked" in ground.runner("why").out
     ground.journal(began(ground), *done(ground, "TASK-001"), *blocked(ground, "TASK-002"))
     ground.journal(published(ground, A="DONE", B="BLOCKED"), ended(ground, 1))
     said = ground.runner("why").out
     assert said.startswith("TASK-002 is BLOCKED (checks)")
-    assert "next: mend the plan or finish draft/TASK-002-b" in said
+    assert "next: fix the plan or finish draft/TASK-002-b" in said
     assert "TASK-003" not in said
     assert "TASK-004" not in said
     (cause,) = ground.runner("why", "--json").json["causes"]

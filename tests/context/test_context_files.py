@@ -85,7 +85,7 @@ def test_what_may_not_be_read_is_not_among_them():
 
 def test_files_that_the_brief_shows_anyway_are_not_shown_twice():
     task = a_task(outputs=("src/booking/store.py",))
-    files = chosen(task, told=frozenset({"tests/test_store.py"}))
+    files = chosen(task, shown=frozenset({"tests/test_store.py"}))
     assert "tests/test_store.py" not in [one.path for one in files]
 
 

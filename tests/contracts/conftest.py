@@ -20,7 +20,7 @@ class Project:
     """Files of a scratch tree, and the proof of one contract about them."""
 
     def __init__(self, folder, kept):
-        self.bench = dataclasses.replace(
+        self.context = dataclasses.replace(
             a_bench(folder),
             kept=kept,
             sandbox=choose_sandbox("auto"),
@@ -35,14 +35,14 @@ class Project:
         return self
 
     def on(self, **changes):
-        self.bench = dataclasses.replace(self.bench, **changes)
+        self.context = dataclasses.replace(self.context, **changes)
         return self
 
     def prove(self, kind, value, **fields):
         task = a_task(contracts=(Contract(kind, value),), **fields)
-        bench = dataclasses.replace(self.bench, task=task)
-        (check,) = contracts.checks(task, bench.settings)
-        return contracts.prove(check, bench)
+        context = dataclasses.replace(self.context, task=task)
+        (check,) = contracts.checks(task, context.settings)
+        return contracts.prove(check, context)
 
     def said(self, kind, value, **fields):
         """The messages of all findings."""

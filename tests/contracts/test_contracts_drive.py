@@ -170,4 +170,4 @@ def test_a_document_is_validated(change, why):
 def test_what_no_document_could_say_is_no_difference(status, body, kind, expected):
     request = types.SimpleNamespace(body=body, headers={"Content-Type": [kind]})
     call = types.SimpleNamespace(request=request)
-    assert drive.is_told_otherwise(status, call) is expected
+    assert drive.is_reported_otherwise(status, call) is expected

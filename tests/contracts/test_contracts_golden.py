@@ -108,6 +108,9 @@ def rooms():
 """
 
 
+@pytest.mark.nightly(
+    sibling="tests/contracts/test_contracts_openapi.py::test_differences_are_named_with_the_request_that_shows_them"
+)
 @pytest.mark.parametrize(
     ("old", "new", "messages"),
     [

@@ -117,11 +117,11 @@ def test_a_type_that_cannot_be_had_is_told(things, source, why):
 def test_a_module_that_ends_the_process_proves_nothing(things):
     proved = things.write("things.py", "import os; os._exit(0)").prove("schema", CONTRACT)
     assert proved.proof.verdict is Verdict.FAIL
-    assert "the type was not said" in proved.findings[0].message
+    assert "no schema was written" in proved.findings[0].message
 
 
 def test_without_any_python_the_type_cannot_be_said(things, tmp_path):
-    things.on(environment={**things.bench.environment, "PATH": str(tmp_path)})
+    things.on(environment={**things.context.environment, "PATH": str(tmp_path)})
     (message,) = things.write("things.py", DATACLASS).said("schema", CONTRACT)
     assert message == "there is no Python to run the project's code"
 
@@ -237,7 +237,7 @@ def test_a_zod_schema_that_cannot_be_had_is_told(things, source, why):
 
 
 def test_zod_without_node_is_a_missing_tool(things, tmp_path):
-    things.on(environment={**things.bench.environment, "PATH": str(tmp_path)})
+    things.on(environment={**things.context.environment, "PATH": str(tmp_path)})
     (finding,) = things.prove("schema", "thing.json = src/thing.ts:Thing").findings
     assert finding.message == "tool missing: node, which runs Zod"
 

@@ -25,7 +25,7 @@ def test_neovim_shows_mistakes_goes_to_tasks_draws_lenses_and_renames(shop, tmp_
         check=False,
     )
     assert answers.read_text().splitlines() == [
-        "diagnostic: 21 14 TASK-002 depends on TASK-009, which no task is",
+        "diagnostic: 21 14 TASK-002 depends on unknown task TASK-009",
         "definition: 3 3",
         "lens: 2 PENDING · ready",
         "lens: 2 run",

@@ -27,7 +27,7 @@ def opened(shop, monkeypatch):
 
 def unknown(documents, document, **how):
     found = documents.problems(document.plan, **how)[PLAN]
-    return [one.line for one in found if "which no task is" in one.message]
+    return [one.line for one in found if "unknown task" in one.message]
 
 
 def put(documents, document, line, column, text):

@@ -18,6 +18,9 @@ elif not (EXTENSION / "node_modules" / ".bin" / "esbuild").exists():
     MISSING = "its libraries are missing: npm ci --prefix editors/vscode"
 
 
+@pytest.mark.nightly(
+    sibling="tests/editor/test_editor_server.py::test_a_mistake_is_shown_while_it_is_typed_and_goes_when_it_is_mended"
+)
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 def test_its_own_tests_pass_against_the_real_server(tmp_path):
     runner = tmp_path / "runner"

@@ -36,7 +36,7 @@ class Yard:
 
     def __init__(self, folder, sandbox="none", **variables):
         self.folder = folder
-        self.bench = replace(a_bench(folder, **variables), sandbox=choose_sandbox(sandbox))
+        self.context = replace(a_bench(folder, **variables), sandbox=choose_sandbox(sandbox))
         self.tree = folder / "tree"
         self.before = {}
         self.held = {}
@@ -62,10 +62,10 @@ class Yard:
             for number, line in enumerate(lines, start=1)
         )
         fields = {"outputs": ("any",), "test_contracts": contracts, **fields}
-        self.bench = replace(
-            self.bench,
+        self.context = replace(
+            self.context,
             task=a_task(**fields),
-            settings=replace(self.bench.settings, **(settings or {})),
+            settings=replace(self.context.settings, **(settings or {})),
             changes=tuple(map(self._change, self.before)),
             before=lambda path: self.before.get(path, self.held.get(path)),
         )
@@ -73,17 +73,17 @@ class Yard:
 
     def run(self):
         """Run every test contract, measured; how they ended."""
-        return [self.run_one(one) for one in self.bench.task.test_contracts]
+        return [self.run_one(one) for one in self.context.task.test_contracts]
 
     def run_one(self, contract):
         check = Check(contract.id, "test", contract.command, Limits(60, 60, 60))
-        fitted = coverage.fit(check, self.bench, Fitted(check.command, {}))
+        fitted = coverage.fit(check, self.context, Fitted(check.command, {}))
         fitted = replace(fitted, variables={**fitted.variables, **self.variables})
-        return self.bench.run(check, fitted)
+        return self.context.run(check, fitted)
 
     def weigh(self):
-        (check,) = coverage_gate.checks(self.bench.task, self.bench.settings)
-        return coverage_gate.prove(check, self.bench)
+        (check,) = coverage_gate.checks(self.context.task, self.context.settings)
+        return coverage_gate.prove(check, self.context)
 
     def proved(self, *lines, settings=None, **fields):
         """What is said after every contract has run and passed."""
@@ -94,7 +94,7 @@ class Yard:
         return self.weigh()
 
     def data(self, contract="TC-001"):
-        return coverage.data_folder(self.bench.place, contract)
+        return coverage.data_folder(self.context.place, contract)
 
     def _change(self, path):
         content = self._on_disk(path)

@@ -51,7 +51,7 @@ def put(tree, files):
 
 def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, start="", **fields):
     """A bench whose tree holds `after`, and whose base held `before`, both below `start`."""
-    bench = a_bench(folder)
+    context = a_bench(folder)
     tree = folder / "tree" / start
     tree.mkdir(exist_ok=True)
     put(tree, after)
@@ -69,8 +69,8 @@ def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, s
             put(tree, after)
 
     told = replace(
-        bench,
-        place=replace(bench.place, start=start),
+        context,
+        place=replace(context.place, start=start),
         task=task or a_task(),
         settings=settings or Settings(),
         changes=changes_between(before, after),

@@ -28,24 +28,25 @@ def a_project(folder, before, after, *, strict=False, gate=LINT_GATE, **fields):
 
 
 def test_a_gate_that_says_only_no_and_said_so_before_is_known(tmp_path):
-    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, gate=GateSpec("lint", "exit 3"))
-    said = commands.prove(a_gate("exit 3"), bench)
+    context, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, gate=GateSpec("lint", "exit 3"))
+    said = commands.prove(a_gate("exit 3"), context)
     assert said.proof.verdict is Verdict.KNOWN
-    assert said.proof.note == "fails as before the change, first seen red at bbbbbbbbb"
+    since = "first seen red at bbbbbbbbb"
+    assert said.proof.note == f"fails already present before this change, {since}"
     (finding,) = said.findings
     assert finding.severity is Severity.WARNING
 
 
 def test_a_gate_that_fails_only_now_refuses(tmp_path):
-    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
-    said = commands.prove(a_gate("grep -q 1 a.py"), bench)
+    context, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    said = commands.prove(a_gate("grep -q 1 a.py"), context)
     assert said.proof.verdict is Verdict.FAIL
     assert [one.refuses for one in said.findings] == [True]
 
 
 def test_with_strict_nothing_is_excused(tmp_path):
-    bench, visits = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, strict=True)
-    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+    context, visits = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, strict=True)
+    assert commands.prove(a_gate("exit 3"), context).proof.verdict is Verdict.FAIL
     assert visits == []
 
 
@@ -56,31 +57,31 @@ def test_a_gate_that_the_task_asks_for_itself_is_excused_only_for_what_it_names(
         before, after = {"a.py": "1", "said": said}, {"a.py": "2", "said": said}
         folder = tmp_path / str(verdict)
         folder.mkdir()
-        bench, _ = a_story(folder, before, after, task=task)
-        assert commands.prove(a_gate(command), bench).proof.verdict is verdict
+        context, _ = a_story(folder, before, after, task=task)
+        assert commands.prove(a_gate(command), context).proof.verdict is verdict
 
 
 def test_a_check_that_changes_nothing_is_never_excused(tmp_path):
-    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "1"})
-    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+    context, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "1"})
+    assert commands.prove(a_gate("exit 3"), context).proof.verdict is Verdict.FAIL
 
 
 def test_a_tasks_own_contract_is_never_excused(tmp_path):
-    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
-    assert contract_tests.prove(a_check("exit 3"), bench).proof.verdict is Verdict.FAIL
+    context, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    assert contract_tests.prove(a_check("exit 3"), context).proof.verdict is Verdict.FAIL
 
 
 def test_a_gate_whose_subject_did_not_exist_is_new(tmp_path):
-    bench, _ = a_project(tmp_path, {}, {"check.sh": "exit 2\n", "a.py": "2"})
-    said = commands.prove(a_gate("sh check.sh"), bench)
+    context, _ = a_project(tmp_path, {}, {"check.sh": "exit 2\n", "a.py": "2"})
+    said = commands.prove(a_gate("sh check.sh"), context)
     assert said.proof.verdict is Verdict.FAIL
 
 
 def test_a_new_complaint_among_old_ones_refuses_and_comes_first(tmp_path):
     old = "a.py:3:1: F401 os imported but unused"
     before, after = lint_of(old), lint_of(old.replace(":3:", ":7:"), "a.py:9:1: F811 twice")
-    bench, _ = a_project(tmp_path, before, after)
-    said = commands.prove(a_gate(LINT), bench)
+    context, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate(LINT), context)
     assert said.proof.verdict is Verdict.FAIL
     assert said.findings[0].detail.splitlines()[:2] == [
         "new since the change (1; 1 were there before):",
@@ -90,16 +91,16 @@ def test_a_new_complaint_among_old_ones_refuses_and_comes_first(tmp_path):
 
 def test_old_complaints_on_other_lines_are_known(tmp_path):
     before = lint_of("a.py:3:1: F401 os", "b.py:1:1: E501 long")
-    bench, _ = a_project(tmp_path, before, lint_of("a.py:30:1: F401 os"))
-    said = commands.prove(a_gate(LINT), bench)
+    context, _ = a_project(tmp_path, before, lint_of("a.py:30:1: F401 os"))
+    said = commands.prove(a_gate(LINT), context)
     assert said.proof.verdict is Verdict.KNOWN
-    assert said.proof.note.startswith("1 failure as before the change")
+    assert said.proof.note.startswith("1 failure already present before this change")
 
 
 def test_the_same_complaint_once_more_is_new(tmp_path):
     before, after = lint_of("a.py:3:1: F401 os"), lint_of("a.py:3:1: F401 os", "a.py:4:1: F401 os")
-    bench, _ = a_project(tmp_path, before, after)
-    assert commands.prove(a_gate(LINT), bench).proof.verdict is Verdict.FAIL
+    context, _ = a_project(tmp_path, before, after)
+    assert commands.prove(a_gate(LINT), context).proof.verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("count", [20_001, 100_000], ids=["much", "more than is read"])
@@ -107,13 +108,13 @@ def test_a_new_complaint_behind_very_many_refuses(tmp_path, count):
     old = "a.py:3:1: F401 os imported but unused, as before\n"
     before = {"said": "", "x.py": "1"}
     line = f"yes '{old.strip()}' | head -{count}; cat said; exit 1"
-    bench, _ = a_project(
+    context, _ = a_project(
         tmp_path,
         before,
         {"said": "b.py:9:1: F811\n", "x.py": "2"},
         gate=GateSpec("lint", f"sh: {line}"),
     )
-    said = commands.prove(a_gate(line), bench)
+    said = commands.prove(a_gate(line), context)
     assert said.proof.verdict is Verdict.FAIL
     assert ("it prints too much" in said.findings[0].hint) is (count == 100_000)
 
@@ -121,8 +122,8 @@ def test_a_new_complaint_behind_very_many_refuses(tmp_path, count):
 def test_failing_tests_behind_more_than_is_read_are_not_known(tmp_path):
     before, after = ({"said": f"--- FAIL: {name} (0.00s)\n"} for name in ("TestA", "TestB"))
     line = "echo '--- FAIL: TestX (0.00s)'; yes words | head -1000000; cat said; exit 1"
-    bench, _ = a_project(tmp_path, before, after, gate=GateSpec("lint", f"sh: {line}"))
-    assert commands.prove(a_gate(line), bench).proof.verdict is Verdict.FAIL
+    context, _ = a_project(tmp_path, before, after, gate=GateSpec("lint", f"sh: {line}"))
+    assert commands.prove(a_gate(line), context).proof.verdict is Verdict.FAIL
 
 
 def the_tests(**outcomes):
@@ -146,16 +147,16 @@ def test_tests_are_compared_one_by_one(tmp_path):
 def test_another_tasks_contract_is_measured_against_the_tree_before(tmp_path):
     old = the_tests(a=False, b=True)
     check = replace(a_check(f"{PYTEST} test_all.py"), task="TASK-007")
-    bench, _ = a_story(tmp_path, old, old | {"x.py": "1"})
-    assert contract_tests.prove(check, bench).proof.verdict is Verdict.KNOWN
-    bench, _ = a_story(tmp_path, old, the_tests(a=False, b=False))
-    assert contract_tests.prove(check, bench).proof.verdict is Verdict.FAIL
+    context, _ = a_story(tmp_path, old, old | {"x.py": "1"})
+    assert contract_tests.prove(check, context).proof.verdict is Verdict.KNOWN
+    context, _ = a_story(tmp_path, old, the_tests(a=False, b=False))
+    assert contract_tests.prove(check, context).proof.verdict is Verdict.FAIL
 
 
 def test_a_contract_of_another_task_that_could_not_run_before_is_no_regression(tmp_path):
     check = replace(a_check("python -m unittest -q tests.test_x"), task="TASK-007")
-    bench, _ = a_story(tmp_path, {"a.py": "1"}, {"a.py": "2"})
-    assert contract_tests.prove(check, bench).proof.verdict is Verdict.KNOWN
+    context, _ = a_story(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    assert contract_tests.prove(check, context).proof.verdict is Verdict.KNOWN
 
 
 def test_a_tree_is_asked_once_and_the_first_red_commit_is_remembered(tmp_path):
@@ -176,17 +177,17 @@ def test_of_failures_that_came_one_after_the_other_the_first_is_named(tmp_path):
     noted = []
     for commit, rows in (("c", "b"), ("d", "ab"), ("e", "ab"), ("f", "a")):
         there = lint_of(*(f"{name}.py:1:1: F401 os" for name in rows))
-        bench, _ = a_project(tmp_path, there, there | {"x": commit}, base=commit * 40)
-        noted.append(commands.prove(a_gate(LINT), bench).proof.note[-9:])
+        context, _ = a_project(tmp_path, there, there | {"x": commit}, base=commit * 40)
+        noted.append(commands.prove(a_gate(LINT), context).proof.note[-9:])
     assert noted == ["c" * 9, "c" * 9, "c" * 9, "d" * 9]
 
 
 def test_a_damaged_memory_is_asked_again(tmp_path):
-    bench, visits = a_project(tmp_path, {"a": "1"}, {"a": "2"}, gate=GateSpec("lint", "exit 3"))
-    commands.prove(a_gate("exit 3"), bench)
+    context, visits = a_project(tmp_path, {"a": "1"}, {"a": "2"}, gate=GateSpec("lint", "exit 3"))
+    commands.prove(a_gate("exit 3"), context)
     for file in (tmp_path / "kept").rglob("*.json"):
         file.write_text('{"passed": "yes"')
-    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.KNOWN
+    assert commands.prove(a_gate("exit 3"), context).proof.verdict is Verdict.KNOWN
     assert len(visits) == 2
 
 
@@ -199,16 +200,16 @@ MAKE = "check:\n\tgrep -q good a.py\n"
 def test_a_gate_that_passes_only_since_the_task_changed_it_is_refused(tmp_path):
     before = {"Makefile": MAKE, "a.py": "good"}
     after = {"Makefile": "check:\n\ttrue\n", "a.py": "bad"}
-    bench, _ = a_project(tmp_path, before, after)
-    said = commands.prove(a_gate("make check", "check"), bench)
+    context, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate("make check", "check"), context)
     (finding,) = [one for one in said.findings if one.refuses]
     assert finding.message == "it passes only since the task changed Makefile"
 
 
 def test_a_script_that_a_gate_starts_is_held_against_itself(tmp_path):
     before = {"check.sh": "grep -q good a.py\n", "a.py": "good"}
-    bench, _ = a_project(tmp_path, before, {"check.sh": "true\n", "a.py": "bad"})
-    said = commands.prove(a_gate("sh check.sh", "check"), bench)
+    context, _ = a_project(tmp_path, before, {"check.sh": "true\n", "a.py": "bad"})
+    said = commands.prove(a_gate("sh check.sh", "check"), context)
     assert [one.path for one in said.findings if one.refuses] == ["check.sh"]
 
 
@@ -233,8 +234,8 @@ def test_a_script_behind_what_a_gate_starts_is_held_against_itself(
 ):
     was = "grep -q good a.py\n" if script.endswith(".sh") else READS
     before = {**others, script: was, "a.py": "good"}
-    bench, _ = a_project(tmp_path, before, {**others, script: "\n", "a.py": "bad"})
-    said = commands.prove(a_gate(command, "check"), bench)
+    context, _ = a_project(tmp_path, before, {**others, script: "\n", "a.py": "bad"})
+    said = commands.prove(a_gate(command, "check"), context)
     assert said.proof.verdict is Verdict.PASS
     assert [one.message for one in said.findings if one.refuses] == [
         f"it passes only since the task changed {script}"
@@ -244,8 +245,8 @@ def test_a_script_behind_what_a_gate_starts_is_held_against_itself(
 def test_a_test_file_that_a_gates_script_starts_is_no_script(tmp_path):
     make = {"Makefile": "check:\n\tpython3 test_a.py\n"}
     before = {**make, "test_a.py": READS, "a.py": "good"}
-    bench, _ = a_project(tmp_path, before, {**make, "test_a.py": "\n", "a.py": "bad"})
-    said = commands.prove(a_gate("make check", "check"), bench)
+    context, _ = a_project(tmp_path, before, {**make, "test_a.py": "\n", "a.py": "bad"})
+    said = commands.prove(a_gate("make check", "check"), context)
     assert [one for one in said.findings if one.refuses] == []
 
 
@@ -259,8 +260,8 @@ def test_a_test_file_that_a_gates_script_starts_is_no_script(tmp_path):
     ids=["both pass", "made anew", "was red before"],
 )
 def test_a_gate_that_is_extended_passes(tmp_path, before, after):
-    bench, _ = a_project(tmp_path, before, after)
-    said = commands.prove(a_gate("make check", "check"), bench)
+    context, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate("make check", "check"), context)
     assert said.proof.verdict is Verdict.PASS
     assert [one for one in said.findings if one.refuses] == []
 
@@ -277,8 +278,8 @@ SUITE = {"test_all.py": "def test_one(): pass\ndef test_two(): pass\n", "pytest.
     ids=["changed", "new"],
 )
 def test_a_gate_that_runs_fewer_tests_since_the_task_changed_it_is_refused(tmp_path, after):
-    bench, _ = a_project(tmp_path, SUITE, SUITE | after)
-    said = commands.prove(a_gate(PYTEST, "tests"), bench)
+    context, _ = a_project(tmp_path, SUITE, SUITE | after)
+    said = commands.prove(a_gate(PYTEST, "tests"), context)
     (finding,) = [one for one in said.findings if one.refuses]
     assert finding.message == f"1 test runs no more since the task changed {next(iter(after))}"
     assert finding.detail == "test_all.py::test_two"
@@ -287,24 +288,24 @@ def test_a_gate_that_runs_fewer_tests_since_the_task_changed_it_is_refused(tmp_p
 def test_a_new_conftest_that_new_tests_need_is_fine(tmp_path):
     fixture = "import pytest\n@pytest.fixture\ndef shop(): return 1\n"
     after = SUITE | {"conftest.py": fixture, "test_shop.py": "def test_c(shop): assert shop\n"}
-    bench, _ = a_project(tmp_path, SUITE, after)
-    said = commands.prove(a_gate(PYTEST, "tests"), bench)
+    context, _ = a_project(tmp_path, SUITE, after)
+    said = commands.prove(a_gate(PYTEST, "tests"), context)
     assert [one for one in said.findings if one.refuses] == []
 
 
 def test_a_version_in_package_json_is_nothing_that_a_gate_runs(tmp_path):
     before = {"package.json": '{"version": "1", "scripts": {"a": "b"}}'}
-    bench, visits = a_project(
+    context, visits = a_project(
         tmp_path, before, {"package.json": '{"version": "2", "scripts": {"a": "b"}}'}
     )
-    commands.prove(a_gate("echo npm", "check"), bench)
+    commands.prove(a_gate("echo npm", "check"), context)
     assert visits == []
 
 
 @pytest.mark.parametrize("name", ["package.json", "pyproject.toml"])
 def test_a_manifest_that_nothing_can_read_is_something_else_that_a_gate_runs(tmp_path, name):
-    bench, visits = a_project(tmp_path, {name: "a = " + "[" * 100_000}, {name: ""})
-    commands.prove(a_gate("echo npm", "check"), bench)
+    context, visits = a_project(tmp_path, {name: "a = " + "[" * 100_000}, {name: ""})
+    commands.prove(a_gate("echo npm", "check"), context)
     assert visits
 
 
@@ -321,24 +322,24 @@ def test_a_manifest_that_nothing_can_read_is_something_else_that_a_gate_runs(tmp
     ],
 )
 def test_a_gate_that_could_pass_over_a_failure_is_not_run(tmp_path, command, why):
-    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", command))
-    said = commands.prove(a_gate(command), bench)
+    context, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", command))
+    said = commands.prove(a_gate(command), context)
     assert said.proof.verdict is Verdict.FAIL
     assert said.findings[0].message == f"`{command}` {why}"
 
 
 def test_words_that_leave_out_checks_are_to_be_taken_out_of_shell_lines_too(tmp_path):
     gate = GateSpec("lint", "sh: true && git commit --no-verify -m x")
-    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=gate)
-    (check,) = commands.checks(bench.task, bench.settings)
-    (finding,) = commands.prove(check, bench).findings
+    context, _ = a_project(tmp_path, {}, {"a": "1"}, gate=gate)
+    (check,) = commands.checks(context.task, context.settings)
+    (finding,) = commands.prove(check, context).findings
     assert (finding.refuses, finding.hint) == (True, "take `--no-verify` out of it")
 
 
 def test_a_gate_that_says_that_it_is_a_shell_line_is_one(tmp_path):
-    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", "sh: true && true"))
-    (check,) = commands.checks(bench.task, bench.settings)
-    assert commands.prove(check, bench).proof.verdict is Verdict.PASS
+    context, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", "sh: true && true"))
+    (check,) = commands.checks(context.task, context.settings)
+    assert commands.prove(check, context).proof.verdict is Verdict.PASS
 
 
 # --- complaints -----------------------------------------------------------------------

@@ -32,12 +32,12 @@ def asked(folder, before, after, command=PYTEST, **fields):
     contract = TestContract("TC-001", Level.UNIT, command)
     named = fields.pop("changes_tests", ())
     task = a_task(test_contracts=(contract,), changes_tests=named)
-    bench, visits = a_story(folder, before, after, task=task, settings=Settings(), **fields)
-    (check,) = contract_tests.checks(task, bench.settings)
-    proved = contract_tests.prove(check, bench)
+    context, visits = a_story(folder, before, after, task=task, settings=Settings(), **fields)
+    (check,) = contract_tests.checks(task, context.settings)
+    proved = contract_tests.prove(check, context)
     assert proved.proof.verdict == "pass", proved.findings
-    (look,) = base_tests.checks(task, bench.settings)
-    found = base_tests.prove(look, bench)
+    (look,) = base_tests.checks(task, context.settings)
+    found = base_tests.prove(look, context)
     return [(one.severity.value, one.message) for one in found.findings], visits
 
 
@@ -230,16 +230,26 @@ def test_a_first_task_without_tests_before_is_asked_nothing(tmp_path):
     assert asked(tmp_path, {"README.md": "x\n"}, BASE)[0] == []
 
 
-def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path):
+PATHS = "[tool.pytest.ini_options]\npythonpath = ['{}']\n"
+BY_CONFTEST = "import sys\n\nsys.path.insert(0, 'src')\n"
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [{"pyproject.toml": PATHS.format("src")}, {"tests/conftest.py": BY_CONFTEST}],
+    ids=["by a setting", "by a new file"],
+)
+def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path, layout):
     before = {
         "shop/__init__.py": CODE,
         "tests/test_shop.py": TESTS,
-        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
+        "pyproject.toml": PATHS.format("."),
     }
     moved = {
         "src/shop/__init__.py": CODE,
         "tests/test_shop.py": TESTS + "\n# moved\n",
-        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src']\n",
+        "pyproject.toml": PATHS.format("."),
+        **layout,
     }
     assert asked(tmp_path, before, moved)[0] == []
     bent = moved | {
@@ -250,22 +260,29 @@ def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path):
     assert asked(tmp_path, before, bent)[0] == [("question", message)]
 
 
+def test_settings_that_leave_a_failing_test_out_do_not_hide_it(tmp_path):
+    settings = "[tool.pytest.ini_options]\naddopts = '-q{}'\n"
+    left_out = settings.format(" --deselect test_shop.py::test_price")
+    before = BASE | {"pyproject.toml": settings.format("")}
+    after = with_test("== 6", "== 8", **{"pyproject.toml": left_out})
+    found, _ = asked(tmp_path, before, after)
+    assert FAILS in found
+
+
 def test_a_module_under_another_name_is_no_list_of_failing_tests(tmp_path):
     after = {"store.py": CODE, "test_shop.py": TESTS.replace("import shop", "import store as shop")}
     found, _ = asked(tmp_path, BASE, after)
     assert {severity for severity, _ in found} == {"warning"}
-    assert all("could not be run as it was" in message for _, message in found)
+    assert all("could not run on this code as before" in message for _, message in found)
 
 
-def test_what_went_with_its_code_is_told_so(tmp_path):
+def test_a_test_that_went_with_its_code_is_a_question(tmp_path):
     after = {
         "shop.py": CODE.partition("\n\n\ndef tax")[0] + "\n",
         "test_shop.py": TESTS.partition("\n\n\ndef test_tax")[0] + "\n",
     }
     found, _ = asked(tmp_path, BASE, after)
-    assert found == [
-        ("warning", "`test_shop.py::test_tax` as it was fails on this code: removed with `tax`")
-    ]
+    assert found == [("question", "`test_shop.py::test_tax` as it was fails on this code")]
 
 
 @pytest.mark.parametrize(
@@ -515,4 +532,4 @@ def test_a_contract_that_names_a_new_test_beside_a_known_one_is_still_told(tmp_p
     after = {"shop.py": HALF, "test_shop.py": NEW}
     both = f"{PYTEST} test_shop.py::test_price test_shop.py::test_half"
     found, _ = asked(tmp_path, BASE, after, both)
-    assert found == [("warning", "`TC-001` could not be run as it was")]
+    assert found == [("warning", "`TC-001` could not run on this code as before")]

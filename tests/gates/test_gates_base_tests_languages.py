@@ -5,7 +5,7 @@ import shutil
 import pytest
 from test_gates_base_tests import asked
 
-from runner.gates.integrity.selection import has_selection, with_selection_of
+from runner.gates.base_tests.test_support import changes_test_settings
 
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
@@ -125,6 +125,9 @@ def many_of_go(count):
     )
 
 
+TWO_UNRUN = "`example.org/shop.TestPrice` and 1 more could not run on this code as before"
+
+
 @needs_go
 @pytest.mark.parametrize("line", ["go test ./...", "go test -json ./..."])
 def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, line):
@@ -133,13 +136,10 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
         "shop.go": GO.replace("return", 'if n == 2 {\n\t\tpanic("no two")\n\t}\n\treturn'),
         "shop_test.go": many_of_go(9).replace("Price(2) != 6", "2 != 2"),
     }
-    test = "`example.org/shop.TestP2` as it was"
+    unrun = "`example.org/shop.TestP3` and 5 more could not run on this code as before"
     assert asked(tmp_path, before, after, line)[0] == [
-        ("question", f"{test} fails on this code"),
-        (
-            "warning",
-            f"{test} ends the test program (panic: no two); 6 tests behind it could not be run",
-        ),
+        ("question", "`example.org/shop.TestP2` as it was fails on this code"),
+        ("warning", unrun),
     ]
 
 
@@ -162,8 +162,10 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
                 "shop_test.go": GO_TEST.replace("(2)", "(2, 1)").replace("(0)", "(0, 1)"),
             },
             [
-                ("warning", "`example.org/shop.TestPrice` could not be run as it was"),
-                ("warning", "`example.org/shop.TestNothing` could not be run as it was"),
+                (
+                    "warning",
+                    "`example.org/shop.TestPrice` and 1 more could not run on this code as before",
+                ),
             ],
         ),
     ],
@@ -346,128 +348,22 @@ def test_a_new_file_that_ends_the_program_hides_no_test_of_node(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "before", "after", "mixed"),
+    ("path", "before", "after", "changes"),
     [
-        (
-            "Cargo.toml",
-            '[package]\nname = "a"\n\n[[test]]\nname = "t"\n',
-            '[package]\nname = "b"\nautotests = false\n\n[lib]\ntest = false\npath = "x.rs"\n',
-            '[package]\nname = "b"\n\n[lib]\npath = "x.rs"\n\n[[test]]\nname = "t"\n',
-        ),
-        ("Cargo.toml", "[package]\n", "[package]\nedition = '2021'\n", None),
-        (
-            "vite.config.ts",
-            "export default { test: { globals: true } };\n",
-            "export default { plugins: [x()], test: { globals: true, exclude: ['a'] } };\n",
-            "export default { plugins: [x()], test: { globals: true } };\n",
-        ),
-        ("vite.config.ts", "export default {};\n", "export default { plugins: [] };\n", None),
-        (
-            "tsconfig.test.json",
-            '{ // all\n  "include": ["src", "test"], }\n',
-            '{ "include": ["src"], "compilerOptions": {} }\n',
-            '{ "include": ["src"], "compilerOptions": {} }\n',
-        ),
-        (
-            "tsconfig.json",
-            '{ "include": ["a"] }',
-            '{ "include": ["a"], "compilerOptions": {} }',
-            None,
-        ),
+        ("Cargo.toml", '[[test]]\nname = "t"\n', "[lib]\ntest = false\n", True),
+        ("Cargo.toml", "[package]\n", "[package]\nedition = '2021'\n", False),
+        ("vite.config.ts", "a({ test: { globals: true } });", "a({ test: { dir: 'a' } });", True),
+        ("vite.config.ts", "export default {};", "export default { plugins: [] };", False),
+        ("pyproject.toml", "[tool]\n", '[tool]\npytest = "x"\n', True),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n", f"a = {'[' * 100_000}", True),
+        ("pyproject.toml", "[project]\n", "[project]\nversion = '1'\n", False),
+        ("setup.cfg", "[tool:pytest]\naddopts = -q\n", "[tool:pytest]\naddopts = -x\n", True),
+        ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", False),
+        ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', True),
+        ("package.json", '{"jest": {"bail": 1}}', '{"jest": {"bail": 0}}', True),
+        ("package.json", '{"version": "1"}', '{"version": "2", "scripts": {"build": "a"}}', False),
+        ("package.json", '{"jest": {}}', "[" * 100_000, True),
     ],
 )
-def test_only_what_says_which_tests_run_is_put_back(path, before, after, mixed):
-    old, new = before.encode(), after.encode()
-    assert has_selection(path, old, new) is (mixed is not None)
-    if mixed is not None:
-        assert with_selection_of(path, old, new).decode() == mixed
-
-
-DEEP = "[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("pyproject.toml", '[tool]\npytest = "x"\n'),
-        ("pyproject.toml", '[tool.pytest]\nini_options = "x"\n'),
-        ("pyproject.toml", f"a = {DEEP}"),
-        ("Cargo.toml", f"a = {DEEP}"),
-        ("tsconfig.json", DEEP),
-        ("package.json", DEEP),
-    ],
-)
-def test_settings_that_no_tool_can_read_say_something_else_and_are_left_alone(path, text):
-    good = b"{}" if path.endswith("json") else b"[tool]\n"
-    assert has_selection(path, good, text.encode())
-    assert with_selection_of(path, good, text.encode()) == text.encode()
-
-
-# --- tests that went with their code, by names alone -------------------------------------
-
-TAX_JS = (
-    'import { tax } from "../src/price.js";\n\n'
-    'test("a tax", () => {\n  const due = tax(100);\n  assert.equal(due, 19);\n});\n'
-)
-
-
-@needs_node
-@pytest.mark.parametrize(
-    "code",
-    [
-        "export const tax = (n) => n * 0.19;\n",
-        "export function tax(n) {\n  return n * 0.19;\n}\n",
-        "const all = {\n  tax(n) {\n    return n * 0.19;\n  },\n};\nexport const tax = all.tax;\n",
-    ],
-    ids=["constant", "function", "method"],
-)
-@pytest.mark.parametrize("more", ["", "export class Rebate {\n  known = new Map();\n}\n"])
-def test_a_test_of_node_that_went_with_its_code_is_told_so(tmp_path, code, more):
-    before = a_package(JS + code, NODE + TAX_JS)
-    found, _ = asked(tmp_path, before, a_package(JS + more), IN_PACKAGE)
-    assert {one[0] for one in found} == {"warning"}, found
-    assert ("warning", "`a tax` is gone: removed with `tax`") in found
-
-
-@needs_node
-def test_a_test_that_names_code_which_is_still_there_under_a_new_name_is_a_question(tmp_path):
-    code = "export const tax = (n) => n * 0.19;\n"
-    before = a_package(JS + code, NODE + TAX_JS)
-    found, _ = asked(tmp_path, before, a_package(JS + code.replace("tax", "vat")), IN_PACKAGE)
-    assert ("question", "`a tax` is gone") in found
-
-
-TAX_GO = "\nfunc (till *Till) Tax(n int) int { return n * till.Rate / 100 }\n"
-TILL_GO = "\ntype Till struct {\n\tRate int\n}\n"
-TAX_GO_TEST = """
-func TestTax(t *testing.T) {
-	till := &Till{19}
-	if till.Tax(100) != 19 {
-		t.Fatal("nineteen")
-	}
-}
-"""
-
-
-@needs_go
-@pytest.mark.parametrize("more", ["", "\ntype Rebates map[string]bool\n"])
-def test_a_test_of_go_that_went_with_its_code_is_told_so(tmp_path, more):
-    before = GO_MODULE | {"shop.go": GO + TILL_GO + TAX_GO, "shop_test.go": GO_TEST + TAX_GO_TEST}
-    after = before | {"shop.go": GO + TILL_GO + more, "shop_test.go": GO_TEST}
-    found, _ = asked(tmp_path, before, after, "go test ./...")
-    assert {one[0] for one in found} == {"warning"}, found
-    assert any("TestTax` " in said and said.endswith("with `Tax`") for _, said in found), found
-
-
-@needs_cargo
-@pytest.mark.parametrize("more", ["", "pub struct Rebate {\n    pub known: Vec<String>,\n}\n"])
-@pytest.mark.parametrize("word", ["pub fn", "pub const fn", "pub unsafe fn"])
-def test_a_test_of_cargo_that_went_with_its_code_is_told_so(tmp_path, more, word):
-    code = f"{word} tax(n: i64) -> i64 {{\n    n * 19 / 100\n}}\n"
-    call = "unsafe { shop::tax(100) }" if "unsafe" in word else "shop::tax(100)"
-    test = f"#[test]\nfn a_tax() {{\n    assert_eq!({call}, 19);\n}}\n"
-    before = CRATE | {"src/lib.rs": LIB + code + INSIDE, "tests/taxes.rs": test}
-    after = CRATE | {"src/lib.rs": LIB + more + INSIDE}
-    found, _ = asked(tmp_path, before, after, "cargo test --offline -q")
-    assert {one[0] for one in found} == {"warning"}, found
-    assert ("warning", "`a_tax` is gone: removed with `tax`") in found
+def test_settings_of_tests_are_told_from_those_of_the_product(path, before, after, changes):
+    assert changes_test_settings(path, before.encode(), after.encode()) is changes

@@ -17,8 +17,8 @@ CODE = {"shop.py": "price = 3\n", "tests/test_shop.py": TEST}
 def findings(folder, before, after, *, reviewed=False, by_person=False, title="T", **fields):
     task = replace(a_task(**fields), title=title)
     checks = by_type.checks(task, Settings())
-    bench, _ = a_story(folder, before, after, task=task, reviewed=reviewed, by_person=by_person)
-    return [one for check in checks for one in by_type.prove(check, bench).findings]
+    context, _ = a_story(folder, before, after, task=task, reviewed=reviewed, by_person=by_person)
+    return [one for check in checks for one in by_type.prove(check, context).findings]
 
 
 def test_a_refactor_that_changes_or_deletes_a_test_that_was_there_is_refused(tmp_path):

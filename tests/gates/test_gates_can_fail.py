@@ -13,7 +13,7 @@ from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.mutation import can_fail
 from runner.gates.registry import together
 from runner.languages import syntax_tree
-from runner.model import Grade, Level, Severity, TestContract, Verdict
+from runner.model import Grade, Level, Proof, Severity, TestContract, Verdict
 from runner.model.grades import grade_of
 
 PYTEST = f"PYTHONPATH=. {sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
@@ -34,20 +34,24 @@ def _patience(monkeypatch):
 class Result:
     """What the contracts and the family found, and the grade of it."""
 
-    def __init__(self, folder, before, after, commands, *, settings=None, **fields):
+    def __init__(self, folder, before, after, commands, *, settings=None, gates=(), **fields):
         lines = [commands] if isinstance(commands, str) else commands
         contracts = tuple(
             TestContract(f"TC-00{at}", Level.UNIT, line) for at, line in enumerate(lines, 1)
         )
         settings = settings or Settings(mutation="off")
         task = a_task(test_contracts=contracts, outputs=("*",))
-        bench, self.visits = a_story(folder, before, after, task=task, settings=settings, **fields)
-        found = [contract_tests.prove(one, bench) for one in contract_tests.checks(task, settings)]
-        bench = replace(bench, proofs=tuple(one.proof for one in found))
+        context, self.visits = a_story(
+            folder, before, after, task=task, settings=settings, **fields
+        )
+        found = [
+            contract_tests.prove(one, context) for one in contract_tests.checks(task, settings)
+        ]
+        context = replace(context, proofs=(*(one.proof for one in found), *gates))
         (check,) = mutation.checks(task, settings)
-        own = mutation.prove(check, bench)
+        own = mutation.prove(check, context)
         whole = together([*found, own])
-        written = [one.path for one in bench.changes]
+        written = [one.path for one in context.changes]
         proofs = weigh_proofs(task, whole.proofs, (), written, whole.unshown)
         self.proof, self.findings = own.proof, own.findings
         self.refused = [one for one in own.findings if one.severity is Severity.ERROR]
@@ -59,6 +63,12 @@ def test_a_contract_that_fails_on_the_stub_is_proof(tmp_path):
     found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST)
     assert (found.findings, found.grade.words) == ((), "proven by tests")
     assert dict(found.proof.counts)["stub"] == 1
+
+
+def test_a_gate_that_was_red_before_leaves_the_stub_to_be_tried(tmp_path):
+    lint = Proof("gate:lint", "gate", "make lint", Verdict.KNOWN, 1, 0.1, "")
+    found = Result(tmp_path, {}, SHOP | CALLS, PYTEST, gates=(lint,))
+    assert len(found.refused) == 1
 
 
 @pytest.mark.parametrize("by_person", [False, True])
@@ -113,6 +123,14 @@ def test_a_contract_that_cannot_fail_is_unproven_where_data_changes(tmp_path, na
     found = Result(tmp_path, base, base | {path: "1\n"}, command)
     assert found.refused == []
     assert found.grade.grade is Grade.UNPROVEN
+
+
+@pytest.mark.parametrize(("mark", "words"), [("-", Grade.UNPROVEN), ("", Grade.PROVEN)])
+def test_a_rule_that_ignores_failures_is_unproven_though_it_fails_before_it_is_there(
+    tmp_path, mark, words
+):
+    made = {"data.json": "1\n", "Makefile": f"t:\n\t{mark}grep -q 1 data.json\n"}
+    assert Result(tmp_path, {"a.txt": "a\n"}, made, "make t").grade.grade is words
 
 
 def test_data_is_proven_by_a_contract_that_fails_without_it(tmp_path):

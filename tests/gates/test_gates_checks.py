@@ -94,9 +94,9 @@ def test_a_bare_test_file_stands_for_pytest_on_it(line, command):
 
 
 def test_a_check_that_passes_leaves_a_proof_and_its_output(tmp_path):
-    bench = a_bench(tmp_path)
+    context = a_bench(tmp_path)
     proof, finding = said_by(
-        contract_tests.prove(a_check("echo fine; echo '3 passed in 0.01s'"), bench)
+        contract_tests.prove(a_check("echo fine; echo '3 passed in 0.01s'"), context)
     )
     assert finding is None
     assert (proof.verdict, proof.exit, proof.counts) == (Verdict.PASS, 0, (("passed", 3),))
@@ -155,13 +155,13 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
         "a.ts(1,1): error TS6305: Output file '/x/core/dist/i.d.ts' has not been built from source"
         " file '/x/core/i.ts'."
     )
-    bench = a_bench(tmp_path)
-    (bench.place.tree / "core").mkdir(parents=True)
+    context = a_bench(tmp_path)
+    (context.place.tree / "core").mkdir(parents=True)
     for name in ("tsconfig.json", "i.ts"):
-        (bench.place.tree / "core" / name).write_text("{}")
+        (context.place.tree / "core" / name).write_text("{}")
     line = f'echo "{said}"; exit 2'
     check = Check("gate:types", "gate", f"sh -c {shlex.quote(line)}", limits=Limits(9, 9, 9))
-    _, finding = said_by(commands.prove(check, bench))
+    _, finding = said_by(commands.prove(check, context))
     assert finding.hint == (
         "core, a package of this repository, is not built where this runs: "
         "have the command build it first"
@@ -178,8 +178,8 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
 def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, where):
     gate = GateSpec(name, "sleep 20", seconds=seconds)
     check = Check(f"gate:{name}", "gate", "sleep 20", limits=Limits(9, 0.3, 0.3))
-    bench = replace(a_bench(tmp_path), task=a_task(gates=(gate,)))
-    _, finding = said_by(commands.prove(check, bench))
+    context = replace(a_bench(tmp_path), task=a_task(gates=(gate,)))
+    _, finding = said_by(commands.prove(check, context))
     assert finding.hint == f"allow it more time: {where}"
 
 
@@ -215,20 +215,20 @@ def test_code_that_is_nested_too_deep_is_a_question_and_no_crash(tmp_path, inner
     tests = "def test_price():\n    assert price(1) == 1\n"
     task = a_task(outputs=("any",), test_contracts=(TestContract("TC-001", Level.UNIT, "true"),))
     after = {"shop.py": f"def price(n):\n{inner}", "test_shop.py": f"{tests}{inner}"}
-    bench, _ = a_story(tmp_path, {"test_shop.py": tests}, after, task=task)
+    context, _ = a_story(tmp_path, {"test_shop.py": tests}, after, task=task)
     told = [
         (one.severity.value, one.message)
-        for one in prove_all(task, settings(), bench, started=print, completed=print).findings
+        for one in prove_all(task, settings(), context, started=print, completed=print).findings
     ]
     assert ("question", "code of the change is nested too deep to be looked at") in told
-    own = replace(bench, by_person=True)
+    own = replace(context, by_person=True)
     found = prove_all(task, settings(), own, started=print, completed=print).findings
     assert not any(one.refuses for one in found if "nested too deep" in one.message)
 
 
 def test_a_run_that_is_to_end_starts_no_further_check(tmp_path):
     task = a_task(gates=(GateSpec("lint", "touch ran"),))
-    bench = a_bench(tmp_path, cancelled=True)
-    said = prove_all(task, settings(), bench, started=lambda _: None, completed=lambda _: None)
+    context = a_bench(tmp_path, cancelled=True)
+    said = prove_all(task, settings(), context, started=lambda _: None, completed=lambda _: None)
     assert (said.proofs, said.findings) == ((), ())
     assert not (tmp_path / "tree/ran").exists()

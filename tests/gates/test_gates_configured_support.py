@@ -11,8 +11,8 @@ SETUP = 'import { expect } from "vitest";\n\nexpect.extend({});\n'
 
 def is_test(folder, path, text, **configurations):
     before = {path: text} | {name.replace("_", "."): one for name, one in configurations.items()}
-    bench, _ = a_story(folder, before, before | {path: text + "\n"})
-    return bench.is_test(path)
+    context, _ = a_story(folder, before, before | {path: text + "\n"})
+    return context.is_test(path)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_what_says_nothing_to_a_test_tool_is_the_products(tmp_path):
 def test_a_change_cannot_make_its_own_file_one(tmp_path):
     before = {"src/a.ts": SETUP, "vitest.config.ts": "export default { test: {} };\n"}
     named = {"vitest.config.ts": 'export default { test: { setupFiles: ["./src/a.ts"] } };\n'}
-    bench, _ = a_story(tmp_path, before, before | named)
-    assert not bench.is_test("src/a.ts")
+    context, _ = a_story(tmp_path, before, before | named)
+    assert not context.is_test("src/a.ts")
 
 
 def test_the_bases_tests_run_with_the_setup_that_they_had(tmp_path):
     before = {"scripts/setup.ts": SETUP, "src/a.ts": "export {};\n", "vitest.config.ts": NAMED}
     after = before | {"scripts/setup.ts": SETUP + "expect.addEqualityTesters([() => true]);\n"}
-    bench, _ = a_story(tmp_path, before, after)
-    assert [one.path for one in support_of(bench).landed] == ["scripts/setup.ts"]
+    context, _ = a_story(tmp_path, before, after)
+    assert [one.path for one in support_of(context).landed] == ["scripts/setup.ts"]
 
 
 def test_a_package_of_a_monorepo_has_its_own(tmp_path):
@@ -61,5 +61,5 @@ def test_a_package_of_a_monorepo_has_its_own(tmp_path):
         "packages/shop/prepare.ts": SETUP,
         "packages/shop/vitest.config.ts": NAMED.replace("scripts/setup", "prepare"),
     }
-    bench, _ = a_story(tmp_path, before, before)
-    assert bench.is_test("packages/shop/prepare.ts")
+    context, _ = a_story(tmp_path, before, before)
+    assert context.is_test("packages/shop/prepare.ts")

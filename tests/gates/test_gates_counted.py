@@ -9,7 +9,6 @@ from gates_trees import a_check, put
 
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
-from runner.gates.count_parsers import count_told_failures
 from runner.gates.coverage_gate import weigh_proofs
 from runner.model import Proof, Severity, Verdict, digest_of
 from runner.model.grades import grade_of
@@ -99,7 +98,6 @@ FILES = {
     + "    @unittest.expectedFailure\n    def test_e(self): self.fail()\n",
     "test_f.py": "import pathlib\ndef test_a():\n    p = pathlib.Path('met')\n"
     "    met = p.exists()\n    p.touch()\n    assert met\n",
-    "none.txt": "",
     "run.sh": "#!/bin/sh\npython3 -m unittest -q test_u\necho done\n",
     "run_all.py": "import subprocess, sys\n"
     "subprocess.run([sys.executable, '-m', 'pytest', '-q', 'test_bad.py'], env={'PATH': '/bin'})\n",
@@ -112,40 +110,22 @@ FILES = {
     "always.py": STARTED + "code = subprocess.call(line)\nif code: print('some')\nsys.exit(0)\n",
     "waits.py": STARTED + "child = subprocess.Popen(line)\nprint(child.wait())\n",
     "cut.py": STARTED.replace("test_bad", "test_cut") + "print(subprocess.call(line))\n",
-    "read.py": STARTED
-    + "said = subprocess.run(line, capture_output=True).stdout\nassert b'1 failed' in said\n",
-    "raised.py": STARTED + "try: subprocess.check_call(line)\n"
-    "except subprocess.CalledProcessError: sys.exit(0)\nsys.exit('they are to fail')\n",
-    "waited.py": STARTED + "child = subprocess.Popen(line)\nassert child.wait() == 1\n",
-    "elsewhere.py": "import pathlib, subprocess, sys, tempfile\n"
-    "file = pathlib.Path(tempfile.mkdtemp(), 'test_bad.py')\n"
-    "file.write_text('def test_a(): 1 / 0')\n"
-    "assert subprocess.run([sys.executable, '-m', 'pytest', '-q', file]).returncode == 1\n",
     "all_good.py": STARTED.replace("test_bad", "test_x") + "sys.exit(subprocess.call(line))\n",
     "on_purpose.sh": f"if {BAD_PYTEST}; then echo 'it is to fail'; exit 1; fi\n",
-    "status.sh": f"set -e\ncode=0\n{BAD_UNITTEST} || code=$?\ntest $code -eq 1\n",
-    "said.sh": f"out=$({BAD_PYTEST} 2>&1)\n[ $? = 1 ] || exit 1\necho $out | grep -q '1 failed'\n",
-    "elsewhere.sh": 'cd "$(mktemp -d)"\necho "def test_a(): 1 / 0" > test_x.py\n'
-    "if python3 -m pytest -q; then exit 1; fi\n",
     "both.sh": f"set -e\npython3 -m pytest -q test_good.py\nif {BAD_PYTEST}; then exit 1; fi\n",
     "both_lost.sh": f"python3 -m pytest -q test_good.py\nif {BAD_PYTEST}; then echo; fi\n",
     "ends_well.sh": f"{BAD_PYTEST}\nexit 0\n",
     "tells.sh": f"if {BAD_UNITTEST}; then echo good; else echo bad; fi\n",
     "greps.sh": f"{BAD_PYTEST} > log\ngrep -E 'passed|failed' log\n",
-    "on_purpose_go.sh": "if go test . ; then exit 1; fi\n",
     "unheeded_go.sh": "go test . || echo so\n",
     "on_purpose.js": NODE_STARTS.format("'python3', ['-m', 'pytest', '-q', 'test_bad.py']")
     + "if (done.status !== 1) process.exit(1);\n",
-    "on_purpose_node.js": NODE_STARTS.format("process.execPath, ['--test', 'bad.test.js']")
-    + "if (!done.status) throw new Error('it is to fail');\n",
     "unheeded.js": NODE_STARTS.format("'python3', ['-m', 'pytest', '-q', 'test_bad.py']"),
     "unheeded_node.js": NODE_STARTS.format("process.execPath, ['--test', 'bad.test.js']"),
     "tap.js": TAP,
     "unheeded_tap.js": NODE_STARTS.format("process.execPath, ['tap.js']").replace(
         "inherit", "pipe"
     ),
-    "on_purpose_tap.js": NODE_STARTS.format("process.execPath, ['tap.js']")
-    + "if (!done.status) throw new Error('it is to fail');\n",
     "again.js": NODE_STARTS.format("process.execPath, ['tap.js', 'once']")
     + "if (done.status) require('node:child_process').spawnSync(process.execPath, "
     "['tap.js', 'once'], { stdio: 'inherit' });\n",
@@ -176,9 +156,9 @@ def proved(tmp_path, line, **fields):
     tree = a_bench(tmp_path).place.tree
     put(tree, FILES)
     cache = {"GOCACHE": "/tmp/runner-go-cache", "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
-    bench = a_bench(tmp_path, **cache)
+    context = a_bench(tmp_path, **cache)
     check = a_check(line, seconds=120, **fields)
-    return try_check(check, bench)
+    return try_check(check, context)
 
 
 def needs(line):
@@ -228,18 +208,11 @@ def needs(line):
         "node unheeded_node.js",
         "sh unheeded_go.sh",
         "node unheeded_tap.js",
-        # never come to their tests
-        "xargs -r python3 -m pytest -q < none.txt",
-        "cat none.txt | xargs -r timeout 9 python3 -m pytest -q",
-        "for f in $(cat none.txt); do python3 -m pytest -q $f || exit 1; done",
-        "sh -c 'for f in $(cat none.txt); do python3 -m unittest $f || exit 1; done'",
-        "while read f; do python3 -m unittest $f || exit 1; done < none.txt",
-        "case $HOME in no) python3 -m pytest -q test_good.py;; esac",
-        "cd . && true || python3 -m pytest -q test_bad.py",
-        "if [ -f no ]; then python3 -m pytest -q test_good.py; fi",
-        "find . -name 'no*.py' -exec python3 -m pytest -q {} +",
-        "ls no*.test.js 2>/dev/null | xargs -r node --test",
-        "t() { python3 -m pytest -q $1 || exit 1; }; for f in $(cat none.txt); do t $f; done",
+        # programs that start tests which are meant to fail: the contract has to say `fails`
+        "python3 on_purpose.py",
+        "sh on_purpose.sh",
+        "sh both.sh",
+        "node on_purpose.js",
     ],
 )
 def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
@@ -256,22 +229,6 @@ def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
         ("python3 -m unittest -q test_inner_unittest", 1),
         ("python3 -m pytest -q test_inner_unittest.py", 1),
         ("python3 prints.py", None),
-        ("python3 on_purpose.py", None),
-        ("python3 read.py", None),
-        ("python3 raised.py", None),
-        ("python3 waited.py", None),
-        ("python3 elsewhere.py", None),
-        ("sh on_purpose.sh", None),
-        ("sh status.sh", None),
-        ("sh said.sh", None),
-        ("sh elsewhere.sh", None),
-        ("sh both.sh", 1),
-        ("python3 -m pytest -q test_good.py && sh on_purpose.sh", 1),
-        ("make on_purpose", None),
-        ("node on_purpose.js", None),
-        ("node on_purpose_node.js", None),
-        ("sh on_purpose_go.sh", None),
-        ("node on_purpose_tap.js", None),
         ("node again.js", None),
         ("node prints.js", None),
         ("python3 all_good.py", 1),
@@ -322,37 +279,6 @@ def test_text_that_looks_like_a_failure_is_only_told(tmp_path):
     assert told.message == "its output tells of a test that failed; it ended with exit code 0"
 
 
-@pytest.mark.parametrize(
-    ("said", "count"),
-    [
-        ("3 passed, 1 failed", 1),
-        ("1 failed, 3 passed in 2 ms\n", 1),
-        ("Results\nPassed: 3\nFailed: 2\n", 2),
-        ("Tests: 4, Failures: 1, Errors: 0", 1),
-        ("ran 4 checks\n2 checks failed\nsee above", 2),
-        ("ok add\nFAIL: sub\nFAILED", 2),
-        ("\x1b[31m2 tests failed\x1b[0m", 2),
-        ("ok 1 - add\nnot ok 2 - sub", 1),
-        ("3 passed, 0 failed", 0),
-        ("Failures: 0\nErrors: 0", 0),
-        ("1 failed\nagain\nagain\nall good", 0),
-        ("it failed over to 2 hosts", 0),
-        ("Failing softly is tested\nok", 0),
-        ("999999999999999999999999 failed", 0),
-        ("", 0),
-    ],
-)
-def test_what_a_script_of_its_own_counts_is_read_from_its_last_lines(said, count):
-    assert count_told_failures(said) == count
-
-
-def test_a_count_of_failures_in_nobodys_format_is_told(tmp_path):
-    trial = proved(tmp_path, """python3 -c 'print("3 passed, 1 failed")'""")
-    assert trial.passed
-    assert [finding.severity for finding in trial.notes()] == [Severity.WARNING]
-    assert not proved(tmp_path, """python3 -c 'print("3 passed, 0 failed")'""").notes()
-
-
 def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path):
     line = "python3 -m pytest -q test_f.py || python3 -m pytest -q --lf test_f.py"
     trial = proved(tmp_path, line)
@@ -365,6 +291,7 @@ def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path)
         ("python3 -m pytest -q test_bad.py", True),
         ("python3 -m pytest -q test_bad.py; true", True),
         ("python3 -m pytest -q test_good.py", False),
+        ("python3 on_purpose.py", True),
         ("python3 -m pytest -q nothing.py", False),
         ("no-such-program", False),
     ],
@@ -376,10 +303,10 @@ def test_a_contract_may_say_that_its_tests_fail(tmp_path, line, good):
 
 
 def test_what_a_contract_selects_is_shown(tmp_path):
-    bench = a_bench(tmp_path)
-    put(bench.place.tree, FILES)
+    context = a_bench(tmp_path)
+    put(context.place.tree, FILES)
     check = replace(a_check("python3 -m pytest -q -k test_a test_good.py"))
-    assert prove(check, bench).proof.note == "selected by -k test_a"
+    assert prove(check, context).proof.note == "selected by -k test_a"
 
 
 def test_words_that_skip_checks_are_not_run(tmp_path):

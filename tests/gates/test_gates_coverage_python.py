@@ -177,9 +177,9 @@ def test_a_task_without_test_contracts_is_not_asked(yard):
     from runner.gates import coverage_gate
 
     yard.set_up()
-    assert coverage_gate.checks(yard.bench.task, yard.bench.settings) == ()
+    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
     yard.set_up("true", outputs=())
-    assert coverage_gate.checks(yard.bench.task, yard.bench.settings) == ()
+    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
 
 
 # --- programs that measure themselves --------------------------------------------------
@@ -192,7 +192,7 @@ def test_coverage_run_by_the_project_itself_still_gives_all_lines(yard, branch):
     line = f"{sys.executable} -m coverage"
     found = yard.proved(f"{line} run -m unittest -q test_price && {line} report")
     assert found.coverage == (75.0, 4, 70, 75.0)
-    report = (yard.bench.logs / "TC-001.log").read_text()
+    report = (yard.context.logs / "TC-001.log").read_text()
     assert "test_price.py" in report
     assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
 
@@ -204,7 +204,7 @@ def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(tmp_path):
     words = "--cov=src --cov-context=test --cov-report=term --cov-fail-under=75"
     found = yard.proved(f"PYTHONPATH=src {PYTEST} {words} tests")
     assert found.coverage == (75.0, 4, 70, 75.0)
-    assert "75%" in (yard.bench.logs / "TC-001.log").read_text()
+    assert "75%" in (yard.context.logs / "TC-001.log").read_text()
     name = "tests/test_price.py::TestTotal::test_total"
     assert shown(found)["src/price.py", name] == "2,4"
 
@@ -319,7 +319,7 @@ def test_coverage_is_not_loaded_to_measure(yard):
     said = "import sys\nprint('loaded:', sorted({'coverage', 'sqlite3'} & set(sys.modules)))\n"
     yard.write("test_price.py", said + TEST_TOTAL)
     yard.proved(f"{UNITTEST} test_price")
-    assert "loaded: []" in (yard.bench.logs / "TC-001.log").read_text()
+    assert "loaded: []" in (yard.context.logs / "TC-001.log").read_text()
 
 
 ITSELF = """\
@@ -454,7 +454,7 @@ def test_an_environment_without_coverage_is_measured_by_ours(yard):
 def test_ours_brings_no_other_package_of_ours(yard):
     yard.write("price.py", "try:\n    import rich\nexcept ImportError:\n    print('none')\n")
     yard.proved(f"{_venv(yard)} price.py")
-    assert "none" in (yard.bench.logs / "TC-001.log").read_text()
+    assert "none" in (yard.context.logs / "TC-001.log").read_text()
 
 
 @pytest.mark.parametrize(("word", "refuses"), [("warn", False), ("fail", True)])
@@ -604,22 +604,22 @@ def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
     yard.write("price.py", PRICE)
     yard.set_up("true")
     failed = Proof("TC-001", "test", "true", Verdict.FAIL, 1, 0.1, "d")
-    bench = yard.bench
-    if hasattr(bench, "proofs"):
-        bench = replace(bench, proofs=(failed,))
+    context = yard.context
+    if hasattr(context, "proofs"):
+        context = replace(context, proofs=(failed,))
     else:
         known = make_dataclass(
             "Known", [("proofs", tuple, (failed,))], bases=(GateContext,), frozen=True
         )
-        bench = known(**{name: getattr(bench, name) for name in GateContext.__slots__})
-    (check,) = coverage_gate.checks(bench.task, bench.settings)
-    assert coverage_gate.prove(check, bench).findings == ()
+        context = known(**{name: getattr(context, name) for name in GateContext.__slots__})
+    (check,) = coverage_gate.checks(context.task, context.settings)
+    assert coverage_gate.prove(check, context).findings == ()
 
 
 def test_the_programs_own_output_and_variables_stay_as_they_are(yard):
     yard.write("say.py", "import json, sys\nprint(json.dumps([sys.path[0], sys.argv]))\n")
     yard.proved(f"{sys.executable} -W error say.py one")
-    said = (yard.bench.logs / "TC-001.log").read_text()
+    said = (yard.context.logs / "TC-001.log").read_text()
     assert json.loads(said) == [str(yard.tree), ["say.py", "one"]]
 
 

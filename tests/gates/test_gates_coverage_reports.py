@@ -23,15 +23,6 @@ SF:src/a.js
 DA:2,4
 DA:9,0
 """
-COBERTURA = """\
-<?xml version="1.0" ?>
-<!DOCTYPE coverage SYSTEM 'http://cobertura.sourceforge.net/xml/coverage-04.dtd'>
-<coverage><sources><source>/project/src</source></sources>
-<packages><package><classes><class filename="a.py"><methods/><lines>
-<line number="1" hits="2"/><line number="2" hits="0"/></lines></class></classes></package>
-</packages>
-</coverage>
-"""
 GO = """\
 mode: set
 example.org/shop/price.go:3.24,4.12 1 1
@@ -49,12 +40,6 @@ def inside(path):
 def test_lcov_is_read_with_files_in_several_records():
     assert measurements.from_lcov(LCOV, inside) == {
         "src/a.js": Lines(frozenset({1, 2, 3, 9}), frozenset({1, 2, 3}))
-    }
-
-
-def test_cobertura_is_read_from_its_sources():
-    assert measurements.from_cobertura(COBERTURA, inside) == {
-        "src/a.py": Lines(frozenset({1, 2}), frozenset({1}))
     }
 
 
@@ -93,7 +78,6 @@ BOMB = """<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>
 def test_what_is_no_report_gives_nothing_and_never_a_crash(text):
     for read in (
         measurements.from_lcov,
-        measurements.from_cobertura,
         measurements.from_go,
     ):
         for lines in read(text, inside).values():
@@ -177,5 +161,5 @@ def test_code_of_a_language_that_nothing_measured_is_told_and_types_alone_are_no
     every = frozenset({1, 2})
     assert told(dict.fromkeys(files, every)) == [("Go", "price.go"), ("Rust", "src/lib.rs")]
     assert told({"src/lib.rs": frozenset({1}), "src/kind.rs": every}) == []
-    seen = Measured(told={"src/lib.rs": Lines(frozenset({2}), frozenset({2}))})
+    seen = Measured(lines={"src/lib.rs": Lines(frozenset({2}), frozenset({2}))})
     assert told({"src/lib.rs": every}, seen) == []

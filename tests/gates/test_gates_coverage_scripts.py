@@ -404,7 +404,7 @@ def test_a_go_profile_is_asked_for_and_read(tmp_path):
     row = "example.org/shop/price/price.go:3.16,5.2 1 1"
     line = f"printf 'mode: set\\n{row}\\n' > \"${{GOFLAGS#*coverprofile=}}\""
     yard.set_up("true")
-    asked = yard.bench.environment, _fit(yard, "go test ./...").variables["GOFLAGS"]
+    asked = yard.context.environment, _fit(yard, "go test ./...").variables["GOFLAGS"]
     assert asked[1].startswith("-mod=mod -coverprofile=")
     line = line.replace(
         '"${GOFLAGS#*coverprofile=}"', '"$(echo $GOFLAGS | cut -d= -f3 | cut -d\\  -f1)"'
@@ -427,9 +427,9 @@ def test_rust_is_run_through_what_is_installed(tmp_path):
     yard = Yard(tmp_path).write("src/lib.rs", "fn a() {}\n")
     tools = tmp_path / "tools"
     tools.mkdir()
-    environment = {**yard.bench.environment, "PATH": str(tools)}
+    environment = {**yard.context.environment, "PATH": str(tools)}
     yard.set_up("true")
-    yard.bench = replace(yard.bench, environment=environment)
+    yard.context = replace(yard.context, environment=environment)
     assert _fit(yard, "cargo test --lib").line == "cargo test --lib"
     for name, words in (
         ("cargo-tarpaulin", "cargo tarpaulin --out Lcov --output-dir "),
@@ -471,12 +471,12 @@ def test_a_check_that_is_no_own_test_contract_stays_as_it_is(tmp_path):
         Check("TC-001", "test", "pytest", Limits(), task="TASK-009"),
         Check("gate:lint", "gate", "pytest", Limits()),
     ):
-        assert coverage.fit(check, yard.bench, fitted) is fitted
+        assert coverage.fit(check, yard.context, fitted) is fitted
 
 
 def _fit(yard, line):
     check = Check("TC-001", "test", line, Limits())
-    return coverage.fit(check, yard.bench, Fitted(line, {}))
+    return coverage.fit(check, yard.context, Fitted(line, {}))
 
 
 def test_typescript_that_ran_compiled_without_a_map_is_not_measured():

@@ -190,7 +190,7 @@ def test_every_vitest_is_measured(tmp_path, packages, installed, settings, sandb
     shutil.copytree(packages, yard.tree / "node_modules", symlinks=True, copy_function=os.link)
     for name in {"v8", "istanbul"} - set(installed.split()):
         shutil.rmtree(yard.tree / f"node_modules/@vitest/coverage-{name}")
-    box = yard.bench.place.box
+    box = yard.context.place.box
     box.mkdir(parents=True, exist_ok=True)
     found = yard.proved(f"{hooked(box)} node node_modules/vitest/vitest.mjs run")
     assert found.coverage

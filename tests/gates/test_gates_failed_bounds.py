@@ -167,8 +167,8 @@ def test_a_test_contract_that_was_held_says_by_what(tmp_path, line, words):
         network=Network.YES,
     )
     settings = Settings(network=Network.LOOPBACK)
-    bench = a_bench(tmp_path, HOME=str(tmp_path / "home"))
-    bench = replace(bench, task=task, settings=settings, sandbox=sandbox)
+    context = a_bench(tmp_path, HOME=str(tmp_path / "home"))
+    context = replace(context, task=task, settings=settings, sandbox=sandbox)
     (check,) = contract_tests.checks(task, settings)
-    (finding,) = contract_tests.prove(check, bench).findings
+    (finding,) = contract_tests.prove(check, context).findings
     assert words in finding.hint

@@ -151,16 +151,6 @@ def test_a_task_that_lists_a_file_may_delete_tests_where_a_person_reviews(
         ("conftest.py", "", "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n"),
         ("tests/test_a.py", "", "import pytest\npytest.raises = quiet\n"),
         ("conftest.py", "", "import unittest\nsetattr(unittest.TestCase, name, quiet)\n"),
-        ("conftest.py", None, "import shop\nshop.price = lambda: 3\n"),
-        ("conftest.py", "", "import shop\nshop._prices['a'] = 3\n"),
-        ("conftest.py", "", "from shop import stock\nstock._known.update(a=3)\n"),
-        ("tests/conftest.py", "", "import shop\nshop.stock._limit = 0\n"),
-        (
-            "tests/test_a.py",
-            "",
-            "from shop import prices\ndef price(x):\n    return 3\nprices.of = price\n",
-        ),
-        ("tests/test_a.py", "", "import shop\nsetattr(shop, 'price', lambda: 3)\n"),
     ],
 )
 def test_a_hook_that_changes_how_tests_end_is_refused(path, old, new):

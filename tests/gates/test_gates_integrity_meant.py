@@ -26,24 +26,14 @@ def said(folder, after, **fields):
     task = a_task(
         test_contracts=(TestContract("TC-001", Level.UNIT, "pytest -q test_shop.py"),), **fields
     )
-    bench = replace(
+    context = replace(
         a_bench(folder),
         task=task,
         changes=changes_between(before, after),
         before=lambda path: before[path].encode() if path in before else None,
     )
-    (check,) = integrity.checks(task, bench.settings)
-    return [(one.severity.value, one.message) for one in integrity.prove(check, bench).findings]
-
-
-def test_what_goes_with_code_that_the_plan_names_is_told(tmp_path):
-    found = said(tmp_path, WITHOUT_TAX, prose="Remove `tax`, with its tests.")
-    assert found == [("warning", f"{GONE}: removed with `tax`")]
-
-
-def test_what_goes_with_code_that_the_plan_says_nothing_of_is_asked(tmp_path):
-    found = said(tmp_path, WITHOUT_TAX, prose="Tidy up.")
-    assert found == [("question", GONE)]
+    (check,) = integrity.checks(task, context.settings)
+    return [(one.severity.value, one.message) for one in integrity.prove(check, context).findings]
 
 
 def test_what_goes_while_its_code_stays_is_asked_whatever_the_plan_names(tmp_path):

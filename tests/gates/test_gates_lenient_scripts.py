@@ -8,7 +8,6 @@ from coverage_bench import Yard
 
 from runner.gates.base import Check
 from runner.gates.contract_tests import prove
-from runner.gates.script_targets import find_started_scripts
 from runner.model import Severity
 from runner.process.limits import Limits
 
@@ -22,8 +21,8 @@ def yard(tmp_path):
 
 def said(yard, line):
     yard.set_up(line)
-    (contract,) = yard.bench.task.test_contracts
-    return prove(Check(contract.id, "test", contract.command, Limits(60, 60, 60)), yard.bench)
+    (contract,) = yard.context.task.test_contracts
+    return prove(Check(contract.id, "test", contract.command, Limits(60, 60, 60)), yard.context)
 
 
 def scripts(yard, **named):
@@ -92,16 +91,3 @@ def test_where_each_test_was_told_a_failure_counts_whatever_the_script_makes_of_
     found = said(yard, "sh check.sh")
     assert [one for one in found.findings if "passes over" in one.message] == []
     assert found.proof.verdict == "fail"
-
-
-@pytest.mark.parametrize(
-    ("line", "names"),
-    [
-        ("run-p test lint", ["test", "lint"]),
-        ("npm-run-all -c test lint", ["test", "lint"]),
-        ("concurrently 'npm test' \"npm run lint\"", ["test", "lint"]),
-        ("npm run test -- more", ["test"]),
-    ],
-)
-def test_scripts_that_are_run_together_are_all_known(line, names):
-    assert [name for _, name in find_started_scripts(line)] == names

@@ -65,9 +65,9 @@ def test_a_limit_that_does_not_hold_while_lines_are_traced_changes_no_verdict(tm
     )
     yard.write("price.py", f"{PRICE}\n{begun}\n")
     yard.set_up(f"{find_python('3.10')} -m unittest -q test_price")
-    (contract,) = yard.bench.task.test_contracts
+    (contract,) = yard.context.task.test_contracts
     check = Check(contract.id, "test", contract.command, Limits(3, 3, 3))
-    found = contract_tests.prove(check, yard.bench)
+    found = contract_tests.prove(check, yard.context)
     assert found.proof.verdict is Verdict.FLAKY
     assert "passes as it stands" in found.proof.note
     weighed = yard.weigh()

@@ -7,6 +7,7 @@ from gates_bench import a_task
 from gates_trees import a_check, a_story
 
 from runner.config.settings import Settings
+from runner.gates import contract_tests
 from runner.gates.mutation import red_first
 
 PYTEST = "PYTHONPATH=. python -m pytest -q -p no:cacheprovider tests"
@@ -16,8 +17,8 @@ IDLE = {"tests/test_shop.py": "def test_price(): assert 1 + 2 == int('3')\n"}
 
 
 def ask(folder, before, after, *, stub_noticed=False, task=None, **fields):
-    bench, visits = a_story(folder, before, after, red_first=True, task=task, **fields)
-    found = red_first.findings((a_check(PYTEST),), bench, stub_noticed=stub_noticed)
+    context, visits = a_story(folder, before, after, red_first=True, task=task, **fields)
+    found = red_first.findings((a_check(PYTEST),), context, stub_noticed=stub_noticed)
     return [(str(one.severity), one.message) for one in found], visits
 
 
@@ -71,9 +72,9 @@ def test_the_next_attempt_does_not_pay_again_until_the_tests_change(tmp_path):
 
 
 def test_nothing_runs_where_it_is_not_asked(tmp_path):
-    bench, visits = a_story(tmp_path, {}, CODE | IDLE)
-    assert red_first.findings((a_check(PYTEST),), bench, stub_noticed=False) == ()
-    assert red_first.findings((), replace(bench, red_first=True), stub_noticed=False) == ()
+    context, visits = a_story(tmp_path, {}, CODE | IDLE)
+    assert red_first.findings((a_check(PYTEST),), context, stub_noticed=False) == ()
+    assert red_first.findings((), replace(context, red_first=True), stub_noticed=False) == ()
     assert visits == []
 
 
@@ -103,3 +104,24 @@ def test_who_is_asked_to_be_red_first(own, setting, implementer, new, type_, wan
 def test_the_words_of_a_task_do_not_decide():
     task = replace(a_task(), title="Fix the crash: refactor the parser")
     assert red_first.wants_red_first(task, Settings(), "claude", is_new_work=True)
+
+
+@pytest.mark.parametrize(
+    ("new", "found", "ran"),
+    [
+        ("def test_price(): note('n'); assert shop.price() == 3\n", [], ["n"]),
+        ("def test_price(): note('n')\n", ASKED, ["n", "on"]),
+    ],
+)
+def test_tests_of_the_change_run_first_and_all_run_where_these_pass(tmp_path, new, found, ran):
+    note = f"import shop\ndef note(c): open('{tmp_path}/' + NAME, 'a').write(c)\n"
+    old = "def test_old(): note('o')\n"
+    base = {"shop.py": "", "tests/test_shop.py": "NAME = 'base'\n" + note + old}
+    after = CODE | {"tests/test_shop.py": "NAME = 'after'\n" + note + old + new}
+    context, visits = a_story(tmp_path, base, after, red_first=True)
+    assert contract_tests.prove(a_check(PYTEST), context).proof.exit == 0
+    (tmp_path / "after").unlink()
+    said = red_first.findings((a_check(PYTEST),), context, stub_noticed=False)
+    assert [(str(one.severity), one.message) for one in said] == found
+    assert len(visits) == len(ran)
+    assert (tmp_path / "after").read_text() == "".join(["n", "on"][: len(ran)])

@@ -10,7 +10,7 @@ from growth import grows_as_its_input
 from test_gates_base_tests import asked
 
 from runner.gates.check_run import find_place, format_test
-from runner.gates.test_reports import read_script_results, read_told
+from runner.gates.test_reports import read_reports, read_script_results
 from runner.text.wording import list_failures
 
 ROOT = "/home/ada/shop"
@@ -99,7 +99,7 @@ def test_a_report_that_names_tests_is_heard_before_what_was_printed(tmp_path):
     about = {"tool": "mocha", "key": "k", "pid": 7, "chain": "7", "exit": 0, "tail": "  9 passing"}
     (tmp_path / "node-1-7.json").write_text(json.dumps(about))
     (tmp_path / "node-1-7.tests").write_text(json.dumps(MOCHA))
-    told = read_told(tmp_path, ROOT)
+    told = read_reports(tmp_path, ROOT)
     assert dict(told.counts) == {"passed": 1, "failed": 1, "skipped": 1}
     assert not told.unnamed
 

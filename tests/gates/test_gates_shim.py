@@ -110,16 +110,16 @@ def test_byte_code_that_a_command_left_does_not_run(tmp_path):
 
 def prove(folder, command, *, shares=(), start_files=None):
     """Run a command as a check does, with the watch in place."""
-    bench = a_bench(folder, shares=shares)
+    context = a_bench(folder, shares=shares)
     for path, text in {"real/shop.py": "X = 1\n", **(start_files or {})}.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    watched = {**bench.environment, **shim.watch_environment(bench.place, bench.sandbox, {})}
-    bench = replace(bench, environment=watched)
+    watched = {**context.environment, **shim.watch_environment(context.place, context.sandbox, {})}
+    context = replace(context, environment=watched)
     check = Check(id="TC-001", kind="test", command=command, limits=Limits(9, 9, 9))
-    ran = bench.run(check)
-    return ran, shim.findings(bench)
+    ran = context.run(check)
+    return ran, shim.findings(context)
 
 
 def on_path(folder):

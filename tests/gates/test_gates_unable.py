@@ -57,18 +57,16 @@ SUITES = {
 def proved(folder, command, files, changed, after=None, **fields):
     new = {**files, changed: files[changed].replace("1", "2"), **(after or {})}
     settings = Settings(gates=(GateSpec("tests", command),), strict=fields.pop("strict", False))
-    bench, _ = a_story(folder, files, new, settings=settings, **fields)
-    return commands.prove(a_gate(command, "tests"), replace(bench, by_person=False))
+    context, _ = a_story(folder, files, new, settings=settings, **fields)
+    return commands.prove(a_gate(command, "tests"), replace(context, by_person=False))
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_suite_of_which_no_test_can_be_loaded_asks_a_person(tmp_path, suite):
     command, files, changed = SUITES[suite]
-    if (
-        which(command.split()[0], {"PATH": "/usr/bin:/bin:/usr/local/bin"}) is None
-        and "/" not in command
-    ):
-        pytest.skip(f"no {command.split()[0]} here")
+    program = command.split()[0]
+    if "/" not in program and which(program, {"PATH": "/usr/bin:/bin:/usr/local/bin"}) is None:
+        pytest.skip(f"install {program}")
     said = proved(tmp_path, command, files, changed)
     (finding,) = said.findings
     assert "could not run here: none of its tests ran" in finding.message

@@ -12,7 +12,7 @@ from runner.gates.base import Check
 from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome, TestResult, TestResults
 from runner.gates.test_bodies import find_tests
-from runner.model import Action, Change, Level, Severity, TestContract, digest_of
+from runner.model import Action, Change, Level, Observed, Severity, TestContract, digest_of
 from runner.process.limits import Limits
 
 SCRIPT = (
@@ -49,7 +49,7 @@ def said(folder, path, text, *rows, before=None, command="npx vitest run", by_pe
     content = text.encode()
     change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
     contract = TestContract(id="TC-001", level=Level.UNIT, command=command, line=1)
-    bench = replace(
+    context = replace(
         a_bench(folder),
         task=a_task(outputs=("any",), test_contracts=(contract,)),
         changes=(change,),
@@ -57,15 +57,15 @@ def said(folder, path, text, *rows, before=None, command="npx vitest run", by_pe
         by_person=by_person,
         ran={"TC-001": _Ran(*rows)},
     )
-    (check,) = unrun_tests.checks(bench.task, bench.settings)
-    return unrun_tests.prove(check, bench).findings
+    (check,) = unrun_tests.checks(context.task, context.settings)
+    return unrun_tests.prove(check, context).findings
 
 
 def test_a_file_that_no_tool_finds_is_asked_about(tmp_path):
     other = ("test/b.test.ts > b", "test/b.test.ts")
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other)
     assert finding.severity is Severity.QUESTION
-    assert finding.message == "its tests never ran: no test contract finds them"
+    assert finding.message == "its tests never ran: no test contract comes to it"
     assert (finding.path, finding.line) == ("test/a.tests.ts", 3)
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other, by_person=True)
     assert finding.severity is Severity.WARNING
@@ -94,23 +94,22 @@ def test_what_ran_or_is_no_test_is_left_alone(tmp_path, path, text, rows, more):
 
 
 def test_one_of_several_is_only_warned_of(tmp_path):
-    text = f"{OTHER}\nfunc Testsecond{BODY}"
+    text = f"{OTHER}\nfunc TestSecond{BODY}"
     (finding,) = said(tmp_path, "a_test.go", text, ("shop.TestOther", ""), command="go test ./...")
     assert finding.severity is Severity.WARNING
-    assert finding.message.startswith("Testsecond never ran")
+    assert finding.message.startswith("TestSecond never ran")
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"{HEAD}func Testprice{BODY}", [Severity.QUESTION]),
-        (f"//go:build e2e\n\n{HEAD}func TestPrice{BODY}", [Severity.WARNING]),
+        (f"//go:build e2e\n\n{HEAD}func TestPrice{BODY}", [Severity.QUESTION]),
         (EXAMPLE.format("2"), [Severity.QUESTION]),
         (EXAMPLE.format("Output: 2"), []),
         (f"{HEAD}func TestPrice{BODY}", []),
     ],
-    ids=["lower-case", "tag", "example", "output", "honest"],
+    ids=["tag", "example", "output", "honest"],
 )
 def test_go_is_asked_for_the_names(tmp_path, text, expected):
     yard = Yard(tmp_path).stands("go.mod", "module shop\n\ngo 1.18\n").write("shop.go", GO)
@@ -118,9 +117,9 @@ def test_go_is_asked_for_the_names(tmp_path, text, expected):
     yard.write("price_test.go", text)
     yard.set_up("go test ./...")
     check = Check("TC-001", "test", "go test ./...", Limits(90, 90, 90))
-    bench = replace(yard.bench, ran={"TC-001": try_check(check, yard.bench)})
-    (check,) = unrun_tests.checks(bench.task, bench.settings)
-    found = unrun_tests.prove(check, bench).findings
+    context = replace(yard.context, ran={"TC-001": try_check(check, yard.context)})
+    (check,) = unrun_tests.checks(context.task, context.settings)
+    found = unrun_tests.prove(check, context).findings
     assert [one.severity for one in found] == expected
 
 
@@ -129,3 +128,42 @@ def test_what_runs_the_tests_is_none_itself(tmp_path):
     rows = [("shop.TestPrice", "")]
     assert said(tmp_path, "main_test.go", main, *rows, command="go test ./...") == ()
     assert find_tests("main_test.go", main.encode()) == ()
+
+
+# --- assertions of Python, by the lines that ran ---------------------------------------------
+
+PATH = "tests/test_shop.py"
+LOOP = "def test_a():\n    for n, want in NONE:\n        assert price(n) == want\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "ran", "before", "lines"),
+    [
+        (LOOP, "1-2", None, [3]),
+        ("def test_a():\n    if TODAY < X:\n        check.assert_four()\n", "1-2", None, [3]),
+        ("def test_a():\n    def four():\n        assert price(4) == 4\n", "1-2", None, [3]),
+        ("class T:\n    def test_a(self):\n        self.assertEqual(p(4), 4)\n", "1-2", None, [3]),
+        ("def test_a():\n    assert (\n        price(4) == 4\n    )\n", "3", None, []),
+        (LOOP, "1-3", None, []),
+        (LOOP, "", None, []),
+        (f"{LOOP}    x = 1\n", "1-2", LOOP.encode(), []),
+        (f"{LOOP}    assert price(4) == 4\n", "1-2,4", None, []),
+        (f"@pytest.mark.skip\n{LOOP}", "1-2", None, []),
+        ("def test_a():\n    if x:\n        return\n    assert False\n", "1-3", None, []),
+    ],
+)
+def test_a_test_none_of_whose_assertions_ran_is_a_question(tmp_path, text, ran, before, lines):
+    content = text.encode()
+    change = Change(PATH, Action.CREATE, 0o100644, None, digest_of(content), content)
+    contract = TestContract(id="TC-001", level=Level.UNIT, command="pytest", line=1)
+    context = replace(
+        a_bench(tmp_path),
+        task=a_task(outputs=("any",), test_contracts=(contract,)),
+        changes=(change,),
+        before=lambda _path: before,
+        by_person=False,
+        observed=(Observed("TC-001", "", PATH, digest_of(content), ran),) if ran else (),
+    )
+    (check,) = unrun_tests.checks(context.task, context.settings)
+    found = unrun_tests.prove(check, context).findings
+    assert [(one.line, one.asks) for one in found] == [(line, True) for line in lines]

@@ -20,10 +20,10 @@ AFTER = BEFORE | {"shop/price.py": BEFORE["shop/price.py"].replace("iso", "us")}
 
 def found(folder, after, **fields):
     task = a_task(outputs=("shop/**",), **fields.pop("task", {}))
-    bench, _ = a_story(folder, BEFORE, after, task=task)
-    bench = replace(bench, **fields)
-    (check,) = what_changed.checks(bench.task, bench.settings)
-    return what_changed.prove(check, bench).findings
+    context, _ = a_story(folder, BEFORE, after, task=task)
+    context = replace(context, **fields)
+    (check,) = what_changed.checks(context.task, context.settings)
+    return what_changed.prove(check, context).findings
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_task_that_writes_nothing_is_not_looked_at(tmp_path):
 def test_the_users_of_a_name_are_looked_for_in_the_tree(tmp_path):
     before = {"app.py": "def run(port=80):\n    pass\n", "main.py": "import app\napp.run()\n"}
     after = before | {"app.py": "def run(port=81):\n    pass\n"}
-    bench, _ = a_story(tmp_path, before, after, task=a_task(outputs=("any",)))
-    assert [one.asks for one in what_changed.find_facts(bench)] == [True]
-    (bench.place.tree / "main.py").write_text("import app\n")
-    assert [one.asks for one in what_changed.find_facts(bench)] == []
+    context, _ = a_story(tmp_path, before, after, task=a_task(outputs=("any",)))
+    assert [one.asks for one in what_changed.find_facts(context)] == [True]
+    (context.place.tree / "main.py").write_text("import app\n")
+    assert [one.asks for one in what_changed.find_facts(context)] == []

@@ -9,11 +9,11 @@ import shlex
 import pytest
 from hint_texts import ANY, all_hints
 
-from runner import cli
-from runner.commands.catalogue import fill
+from runner.commands.parser import make_parser
+from runner.operations.table import find_operation
 
 _SPAN = re.compile(r"`(runner(?: [^`]*)?)`")
-_FREE = (f"runner {ANY}", f"runner people {ANY}")
+_FREE = (f"runner {ANY}", f"runner team people {ANY}")
 """Where the command or its verb is known at run time."""
 _BARE = re.compile(
     r"(?<![\w`./-])runner(?= )(?: (?!(?:or|then) )[^;,`()|]*?)(?=[;,|()]| or | then |$)"
@@ -36,11 +36,10 @@ def parse(command):
     for sign in _OPEN:
         command = command.replace(sign, "")
     words = shlex.split(command.replace(ANY, "TASK-001").replace("...", "…"))[1:]
-    entry, rest = cli._entry(words)
-    parser = cli._parser(entry, width=None)
-    fill(parser, entry)
+    named = find_operation([*words, "--help"] if is_help else words, {})
+    assert not named.renamed, f"a hint with an old name: {command}"
     if not is_help:
-        parser.parse_args(rest)
+        make_parser(named.operation).parse_args(named.rest)
 
 
 HINTS = [

@@ -2,6 +2,7 @@
 
 import pytest
 from test_hints_followed import GOOD, follow_command, task
+from workplace import a_task
 
 LINKS = {
     "out of the tree": "/etc/hostname",
@@ -39,3 +40,17 @@ def test_the_hint_of_a_repository_without_trust_repeats_the_typed_command(workpl
     assert [one for one in words if one != "--trust"] == list(typed)
     after = workplace.runner(*words)
     assert "not trusted" not in after.said
+
+
+def test_a_missing_program_is_created_committed_and_the_task_retried(workplace):
+    tests = ["test -f a.txt"]
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="./make.sh", tests=tests))
+    ended = workplace.run()
+    hint = "create and commit the program that it names, or correct the command"
+    assert f"next: {hint}; then `runner retry TASK-001`" in ended.out
+    workplace.commit({"make.sh": "echo a > a.txt\n"})
+    workplace.git("update-index", "--chmod=+x", "make.sh")
+    workplace.git("commit", "-q", "-m", "may run")
+    workplace.git("checkout", "-q", "--", "make.sh")
+    assert workplace.runner("retry", "TASK-001").code == 0
+    assert workplace.statuses == {"TASK-001": "DONE"}

@@ -47,7 +47,7 @@ def logged(place, task, path, after, *, attempt=1, keep=False):
 
 
 @pytest.fixture
-def desk(workplace):
+def shop(workplace):
     workplace.write({"a.txt": "a\n"})
     workplace.plan(
         a_task("TASK-002", "Second", needs=["TASK-001"], outputs=["a.txt", "b.txt"]),
@@ -56,116 +56,116 @@ def desk(workplace):
     return workplace
 
 
-def test_one_conventional_commit_a_task_in_dependency_order(desk):
-    logged(desk, "TASK-002", "b.txt", "b\n")
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    said = desk.runner("commit-by-task")
+def test_one_conventional_commit_a_task_in_dependency_order(shop):
+    logged(shop, "TASK-002", "b.txt", "b\n")
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    said = shop.runner("commit-by-task")
     assert said.code == 0, said.said
-    assert desk.subjects[-2:] == ["fix(TASK-001): first", "feat(TASK-002): second"]
-    assert desk.git("show", "--format=", "--name-only", commit_of(desk, "TASK-001")) == "one.txt"
-    assert [line for line in desk.dirt if "artifacts" not in line] == []
+    assert shop.subjects[-2:] == ["fix(TASK-001): first", "feat(TASK-002): second"]
+    assert shop.git("show", "--format=", "--name-only", commit_of(shop, "TASK-001")) == "one.txt"
+    assert [line for line in shop.dirt if "artifacts" not in line] == []
 
 
-def test_a_dry_run_says_what_it_would_commit(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    head = desk.head
-    said = desk.runner("commit-by-task", "--dry-run")
+def test_a_dry_run_says_what_it_would_commit(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    head = shop.head
+    said = shop.runner("commit-by-task", "--dry-run")
     assert said.out.splitlines() == ["would commit TASK-001 First: 1 file", "  create one.txt"]
-    assert desk.head == head
+    assert shop.head == head
 
 
-def test_everything_else_in_tree_and_index_stays(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    desk.write({"mine.txt": "mine\n", "staged.txt": "staged\n"})
-    desk.git("add", "staged.txt")
-    desk.runner("commit-by-task")
-    left = [line for line in desk.dirt if "artifacts" not in line]
+def test_everything_else_in_tree_and_index_stays(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    shop.write({"mine.txt": "mine\n", "staged.txt": "staged\n"})
+    shop.git("add", "staged.txt")
+    shop.runner("commit-by-task")
+    left = [line for line in shop.dirt if "artifacts" not in line]
     assert left == ["A  staged.txt", "?? mine.txt"]
 
 
-def test_of_a_file_that_two_tasks_wrote_each_gets_its_own_bytes(desk):
-    logged(desk, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
-    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
-    said = desk.runner("commit-by-task")
+def test_of_a_file_that_two_tasks_wrote_each_gets_its_own_bytes(shop):
+    logged(shop, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
+    logged(shop, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    said = shop.runner("commit-by-task")
     assert said.code == 0, said.said
-    assert desk.git("show", f"{commit_of(desk, 'TASK-001')}:a.txt") == "a\nfirst"
-    assert desk.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
+    assert shop.git("show", f"{commit_of(shop, 'TASK-001')}:a.txt") == "a\nfirst"
+    assert shop.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
 
 
-def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_said(desk):
-    logged(desk, "TASK-001", "a.txt", "a\nfirst\n")
-    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
-    said = desk.runner("commit-by-task")
+def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_said(shop):
+    logged(shop, "TASK-001", "a.txt", "a\nfirst\n")
+    logged(shop, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    said = shop.runner("commit-by-task")
     assert "a.txt: only its last bytes are kept, so all of it is TASK-002's" in said.out
-    assert desk.subjects[-1] == "feat(TASK-002): second"
-    assert desk.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
+    assert shop.subjects[-1] == "feat(TASK-002): second"
+    assert shop.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
 
 
-def test_a_task_that_wrote_a_file_again_after_another_comes_after_it(desk):
-    logged(desk, "TASK-001", "a.txt", "first\n", keep=True)
-    logged(desk, "TASK-002", "a.txt", "second\n", keep=True)
-    logged(desk, "TASK-001", "a.txt", "first again\n", attempt=2)
-    desk.runner("commit-by-task")
-    assert desk.landings == ["TASK-002", "TASK-001"]
-    assert desk.git("show", "HEAD~1:a.txt") == "second"
-    assert desk.git("show", "HEAD:a.txt") == "first again"
+def test_a_task_that_wrote_a_file_again_after_another_comes_after_it(shop):
+    logged(shop, "TASK-001", "a.txt", "first\n", keep=True)
+    logged(shop, "TASK-002", "a.txt", "second\n", keep=True)
+    logged(shop, "TASK-001", "a.txt", "first again\n", attempt=2)
+    shop.runner("commit-by-task")
+    assert shop.landings == ["TASK-002", "TASK-001"]
+    assert shop.git("show", "HEAD~1:a.txt") == "second"
+    assert shop.git("show", "HEAD:a.txt") == "first again"
 
 
-def test_a_write_that_was_taken_back_is_not_committed(desk):
-    logged(desk, "TASK-001", "a.txt", "first\n")
-    logged(desk, "TASK-002", "a.txt", "second\n")
-    desk.write({"a.txt": "first\n"})
-    desk.runner("commit-by-task")
-    assert desk.landings == ["TASK-001"]
-    assert desk.git("show", "HEAD:a.txt") == "first"
+def test_a_write_that_was_taken_back_is_not_committed(shop):
+    logged(shop, "TASK-001", "a.txt", "first\n")
+    logged(shop, "TASK-002", "a.txt", "second\n")
+    shop.write({"a.txt": "first\n"})
+    shop.runner("commit-by-task")
+    assert shop.landings == ["TASK-001"]
+    assert shop.git("show", "HEAD:a.txt") == "first"
 
 
-def test_a_file_that_a_person_went_on_with_is_left(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    desk.write({"one.txt": "1, and mine\n"})
-    said = desk.runner("commit-by-task")
+def test_a_file_that_a_person_went_on_with_is_left(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    shop.write({"one.txt": "1, and mine\n"})
+    said = shop.runner("commit-by-task")
     assert "left as it is: one.txt (changed since its last logged write)" in said.out
-    assert desk.subjects[-1] == "plan"
+    assert shop.subjects[-1] == "plan"
 
 
-def test_one_task_alone(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    logged(desk, "TASK-002", "b.txt", "b\n")
-    desk.runner("commit-by-task", "--task", "1")
-    assert desk.subjects[-1] == "fix(TASK-001): first"
-    assert any("b.txt" in line for line in desk.dirt)
-    desk.runner("commit-by-task", "--task", "2")
-    assert desk.landings == ["TASK-001", "TASK-002"]
+def test_one_task_alone(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    logged(shop, "TASK-002", "b.txt", "b\n")
+    shop.runner("commit-by-task", "--task", "1")
+    assert shop.subjects[-1] == "fix(TASK-001): first"
+    assert any("b.txt" in line for line in shop.dirt)
+    shop.runner("commit-by-task", "--task", "2")
+    assert shop.landings == ["TASK-001", "TASK-002"]
 
 
-def test_one_task_does_not_come_before_what_it_depends_on(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    logged(desk, "TASK-002", "b.txt", "b\n")
-    said = desk.runner("commit-by-task", "--task", "2")
+def test_one_task_does_not_come_before_what_it_depends_on(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    logged(shop, "TASK-002", "b.txt", "b\n")
+    said = shop.runner("commit-by-task", "--task", "2")
     assert said.code == 6
     assert "it depends on TASK-001, which comes first; nothing was committed" in said.err
-    assert desk.subjects[-1] == "plan"
+    assert shop.subjects[-1] == "plan"
 
 
-def test_one_task_is_not_torn_apart_where_another_wrote_a_file_of_it(desk):
-    logged(desk, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
-    logged(desk, "TASK-002", "b.txt", "b\n")
-    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+def test_one_task_is_not_torn_apart_where_another_wrote_a_file_of_it(shop):
+    logged(shop, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
+    logged(shop, "TASK-002", "b.txt", "b\n")
+    logged(shop, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
     for task, other in (("TASK-001", "TASK-002"), ("TASK-002", "TASK-001")):
-        said = desk.runner("commit-by-task", "--task", task)
+        said = shop.runner("commit-by-task", "--task", task)
         assert said.code == 6
         assert f"{task} cannot be committed by itself: {other} wrote a.txt, too" in said.err
-        assert "hint: `runner commit-by-task` commits all that is logged" in said.err
-    assert desk.subjects[-1] == "plan"
-    assert desk.runner("commit-by-task").code == 0
-    assert desk.landings == ["TASK-001", "TASK-002"]
+        assert "hint: `runner pipeline commit-by-task` commits what is logged" in said.err
+    assert shop.subjects[-1] == "plan"
+    assert shop.runner("commit-by-task").code == 0
+    assert shop.landings == ["TASK-001", "TASK-002"]
 
 
-def test_deletions_and_a_second_call(desk):
-    logged(desk, "TASK-001", "a.txt", None)
-    desk.runner("commit-by-task")
-    assert "a.txt" not in desk.git("ls-tree", "-r", "--name-only", "HEAD").split()
-    again = desk.runner("commit-by-task")
+def test_deletions_and_a_second_call(shop):
+    logged(shop, "TASK-001", "a.txt", None)
+    shop.runner("commit-by-task")
+    assert "a.txt" not in shop.git("ls-tree", "-r", "--name-only", "HEAD").split()
+    again = shop.runner("commit-by-task")
     assert again.out == "nothing is logged that is not committed\n"
 
 
@@ -174,30 +174,30 @@ def test_what_the_runner_landed_itself_is_not_committed_twice(shop):
     assert said.out == "nothing is logged that is not committed\n"
 
 
-def test_the_write_log_knows_the_commit_then(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
-    desk.runner("commit-by-task")
-    assert WriteLog(desk.root).show().writes[-1].commit == desk.head
+def test_the_write_log_knows_the_commit_then(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
+    shop.runner("commit-by-task")
+    assert WriteLog(shop.root).show().writes[-1].commit == shop.head
 
 
-def test_writes_by_hand_become_a_commit(desk):
-    desk.write({"new": "by hand\n"})
+def test_writes_by_hand_become_a_commit(shop):
+    shop.write({"new": "by hand\n"})
     words = ("--task", "TASK-001", "--file", "one.txt", "--content", "new")
-    desk.runner("staged-write", "stage", *words)
-    (one,) = desk.runner("staged-write", "list", "--json").document["staged"]
-    assert desk.runner("staged-write", "apply", one["id"]).code == 0
-    assert desk.runner("commit-by-task").code == 0
-    assert desk.git("show", "HEAD:one.txt") == "by hand"
+    shop.runner("staged-write", "stage", *words)
+    (one,) = shop.runner("staged-write", "list", "--json").document["staged"]
+    assert shop.runner("staged-write", "apply", one["id"]).code == 0
+    assert shop.runner("commit-by-task").code == 0
+    assert shop.git("show", "HEAD:one.txt") == "by hand"
 
 
-def test_the_script_says_the_same(desk):
-    logged(desk, "TASK-001", "one.txt", "1\n")
+def test_the_script_says_the_same(shop):
+    logged(shop, "TASK-001", "one.txt", "1\n")
     script = Path(__file__).parents[2] / "scripts/commit_by_task.py"
     done = subprocess.run(
         [sys.executable, str(script), "--dry-run"],
-        cwd=desk.root,
+        cwd=shop.root,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == desk.runner("commit-by-task", "--dry-run").out
+    assert done.stdout == shop.runner("commit-by-task", "--dry-run").out

@@ -85,6 +85,9 @@ HAPPENED = {
 ONCE = {"undo": undone_once, "replay": back_once, "change": changed_once}
 
 
+@pytest.mark.nightly(
+    sibling="tests/history/test_history_crash.py::test_finishing_twice_is_finishing_once"
+)
 @pytest.mark.parametrize("shard", range(2))
 @pytest.mark.parametrize("name", COMMANDS)
 def test_stopped_anywhere_it_has_happened_once_or_not_at_all(start, ground, name, shard):

@@ -17,6 +17,9 @@ def approved(workplace):
     return workplace
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_early_cutoff.py::test_a_release_is_kept_until_it_is_done"
+)
 def test_stopped_anywhere_it_goes_on_and_nobody_implements_what_is_only_proven(approved, tmp_path):
     count, since = len(approved.events), len(approved.events)
     many = len(effects_of(copied(approved, tmp_path / "whole"), WORDS))

@@ -32,8 +32,8 @@ def test_files_without_owner_rows_without_file_and_unknown_owners_are_told():
         ("no-file", "old/gone.py", "did it move to new/gone.py?"),
         ("unknown-owner", "b.py", "take it out of the row, or write the task into the plan"),
         ("no-file", "x/*", "take the row out"),
-        ("unowned", "c.py", "runner ownership propose"),
-        ("unowned", "new/gone.py", "runner ownership propose"),
+        ("unowned", "c.py", "runner plan ownership propose"),
+        ("unowned", "new/gone.py", "runner plan ownership propose"),
     ]
 
 

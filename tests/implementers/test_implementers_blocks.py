@@ -13,7 +13,7 @@ from runner.model import Block, BlockKind, Finding
 def implement(shop, *blocks):
     brief = shop.brief(blocks=blocks)
     chosen = Blocks.for_task(brief.task, Settings())
-    return chosen.implement(brief, shop.bench)
+    return chosen.implement(brief, shop.context)
 
 
 def file(path, text):

@@ -13,7 +13,7 @@ KEY = "a-value-" + "nobody-may-see"
 
 
 def implement(shop, line, **brief):
-    return CommandLine(line).implement(shop.brief(**brief), shop.bench)
+    return CommandLine(line).implement(shop.brief(**brief), shop.context)
 
 
 def test_it_works_in_the_tree_and_is_told_the_task(shop):
@@ -62,7 +62,7 @@ def test_decisions_behind_a_link_or_a_pipe_are_not_read(shop, tmp_path):
 
 def test_secrets_are_redacted_in_decisions_and_findings(shop):
 
-    shop.bench = replace(shop.bench, known_secrets=(KEY,))
+    shop.context = replace(shop.context, known_secrets=(KEY,))
     said = implement(shop, f'echo "DECISION: use {KEY}" > "$RUNNER_DECISIONS"; echo {KEY}; exit 4')
     assert KEY not in repr(said)
     assert "[REDACTED:secret]" in said.decisions[0].title
@@ -98,7 +98,7 @@ def test_silence_and_slowness_end_it_with_a_hint(shop):
 def test_the_hint_of_a_slow_command_is_more_than_the_limit_in_force(shop, limit, more):
     shop.limits(hard=limit)
     ran = Ran(137, limit, Ended.HARD, output="", size=0, tail="")
-    assert f"- Timeout: {more}, or" in failure(ran, shop.bench, "the command").hint
+    assert f"- Timeout: {more}, or" in failure(ran, shop.context, "the command").hint
 
 
 def test_nothing_is_left_in_the_box(shop):
@@ -134,8 +134,8 @@ def test_in_a_sandbox_it_finds_its_papers_and_changes_the_tree(shop, tmp_path):
     sandbox = choose_sandbox("auto")
     if not sandbox.contains:
         pytest.skip(f"no sandbox here: {sandbox.reason}")
-    shop.bench = replace(
-        shop.bench, sandbox=sandbox, place=Place(tree=shop.tree, shown=shown, box=shop.box)
+    shop.context = replace(
+        shop.context, sandbox=sandbox, place=Place(tree=shop.tree, shown=shown, box=shop.box)
     )
     said = implement(
         shop,

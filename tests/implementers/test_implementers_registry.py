@@ -30,7 +30,7 @@ def test_a_task_that_writes_nothing_and_names_nobody_is_a_check(shop):
     assert (check.name, check.repeatable) == ("check", True)
     for settings in (Settings(implementer="claude"), Settings(agent_command="my-agent")):
         assert choose(a_task(), settings).name == "check"
-    said = check.implement(shop.brief(), shop.bench)
+    said = check.implement(shop.brief(), shop.context)
     assert (said.findings, shop.files()) == ((), {})
 
 

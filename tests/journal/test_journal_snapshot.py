@@ -2,7 +2,7 @@ import pytest
 from journal_story import whole_story
 
 from runner.errors import RunnerError
-from runner.journal import snapshot
+from runner.journal import cursor, snapshot
 from runner.journal.persistent import PersistentMap
 from runner.journal.records import encode, read_places
 from runner.journal.snapshot import load_state, read_state, save_state, write_state
@@ -99,7 +99,7 @@ def test_a_snapshot_of_another_history_is_ignored(path, cache):
 
 def test_a_snapshot_of_another_version_is_ignored(path, cache, monkeypatch):
     keep_after(path, cache, 20)
-    monkeypatch.setattr(snapshot, "__version__", "0.0.0")
+    monkeypatch.setattr(cursor, "__version__", "0.0.0")
     assert snapshot._read_snapshot(path, cache) is None
 
 

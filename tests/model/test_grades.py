@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from runner.journal.evidence import proofs_told
+from runner.journal.evidence import parse_proofs
 from runner.journal.records import dump, read_noun
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
 from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest, would_show
@@ -166,7 +166,7 @@ def test_a_trailer_carries_what_a_proof_shows():
     ]
     lines = [proof_line(proof) for proof in proofs]
     assert ["by=" in line for line in lines] == [True, False, False, True, False, False]
-    assert [proof_kind(one) for one in proofs_told(lines)] == [proof_kind(one) for one in proofs]
+    assert [proof_kind(one) for one in parse_proofs(lines)] == [proof_kind(one) for one in proofs]
 
 
 def test_the_journal_carries_what_a_proof_shows():

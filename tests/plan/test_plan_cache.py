@@ -168,12 +168,12 @@ def assert_kept_as_scanned(data, folder):
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_stretches_of_plain_sections_are_what_they_would_be_scanned_as(tmp_path, seed):
     chance = random.Random(seed)
     data = plain_plan(1300)
     assert_kept_as_scanned(data, tmp_path)
-    for _ in range(12):
+    for _ in range(6):
         lines = data.split(b"\n")
         at = chance.randrange(len(lines))
         lines[at : at + chance.choice([0, 0, 1, 7])] = chance.choice(

@@ -28,7 +28,7 @@ def _expression(glob):
     return re.compile(said.replace(r"\*", "[^/]*").replace(r"\?", "[^/]"), re.DOTALL)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_globs_match_as_the_expression_does_however_many_stars_they_have(seed):
     chance = random.Random(seed)
     for _ in range(400):
@@ -39,7 +39,7 @@ def test_globs_match_as_the_expression_does_however_many_stars_they_have(seed):
         assert matches(glob, path) == expected, (glob, path)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_globs_that_name_one_file_are_said_to_overlap(seed):
     chance = random.Random(seed)
     for _ in range(400):

@@ -66,7 +66,11 @@ def test_an_id_is_a_and_digits_before_a_colon(written, id_):
         ("held out", "held out, fails", "TC-003 says both fails and held out"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/` {DIGEST}", "is a folder"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/*.py` {DIGEST}", "is a glob"),
-        (f"`tests/test_models_acceptance.py` {DIGEST}", f"`../x.py` {DIGEST}", "it has .."),
+        (
+            f"`tests/test_models_acceptance.py` {DIGEST}",
+            f"`../x.py` {DIGEST}",
+            "must not contain `..`",
+        ),
         (f" {DIGEST}", "", "bad held-out file"),
         (DIGEST, DIGEST[:-1], "bad held-out file"),
         (

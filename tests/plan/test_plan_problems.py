@@ -136,7 +136,7 @@ def test_a_gate_of_blanks_and_a_long_word_are_checked_in_no_time():
 
 def test_no_task_is_told_to_depend_on_itself():
     said = messages(b"# P\n\n## TASK-001: One\n\n- Depends on: TASK-011\n\n## TASK-002: Two\n")
-    assert "TASK-001 depends on TASK-011, which no task is" in said
+    assert "TASK-001 depends on unknown task TASK-011" in said
     assert 'did you mean "TASK-001"?' not in said
 
 

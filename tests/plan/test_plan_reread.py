@@ -27,7 +27,7 @@ def test_after_any_change_the_sections_are_those_of_the_new_text(one, other, dra
     assert reread(new, "p", PREFIXES, one, whole(one)) == whole(new)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_hundred_edits_in_a_row_never_drift_from_the_text(seed):
     chance = Random(seed)
     data = chance.choice(SEEDS)[:12_000]

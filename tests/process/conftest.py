@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(params=["none", "bubblewrap"])
-def bench(request, tmp_path) -> Bench:
+def context(request, tmp_path) -> Bench:
     """A bench with each sandbox in turn."""
     sandbox = NoSandbox() if request.param == "none" else bubblewrap()
     return Bench(a_place(tmp_path), sandbox)

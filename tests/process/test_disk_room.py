@@ -22,23 +22,23 @@ def small(tmp_path):
 
 
 def test_a_command_that_fills_the_disk_is_no_failed_check(small):
-    bench, _ = small
+    context, _ = small
     with pytest.raises(RunnerError, match="the disk is full") as met:
-        bench.run("head -c 9000000 /dev/zero > big")
+        context.run("head -c 9000000 /dev/zero > big")
     assert "free some space" in met.value.hint
 
 
 def test_one_that_tidied_up_behind_itself_is_none_either(small):
-    bench, _ = small
+    context, _ = small
     with pytest.raises(RunnerError, match="the disk is full"):
-        bench.run("head -c 9000000 /dev/zero > big; rm big; exit 1")
+        context.run("head -c 9000000 /dev/zero > big; rm big; exit 1")
 
 
 def test_a_command_that_passes_on_a_full_disk_has_passed(small):
-    bench, disk = small
+    context, disk = small
     left = os.statvfs(disk)
     (disk / "filler").write_bytes(bytes(left.f_bavail * left.f_frsize - 20_000))
-    assert bench.run("true").passed
+    assert context.run("true").passed
 
 
 def test_words_alone_are_not_believed_where_there_is_room(bare):

@@ -38,41 +38,41 @@ def write_past_the_cache(size: int) -> str:
     return f"dd if=/dev/zero of=big bs=1M count={size} oflag=direct 2>/dev/null && echo written"
 
 
-def test_a_command_gets_no_more_processor_than_its_share(bench, holding):
+def test_a_command_gets_no_more_processor_than_its_share(context, holding):
     holding("cpu")
-    ran = bench.run((sys.executable, "-c", _BUSY), limits=Limits(hard=60, processors=0.3))
+    ran = context.run((sys.executable, "-c", _BUSY), limits=Limits(hard=60, processors=0.3))
     assert ran.passed
     assert ran.seconds > 1.5, "0.6 s of a processor at 0.3 of one take 2 s"
 
 
-def test_a_command_writes_no_faster_than_its_rate(bench, holding):
+def test_a_command_writes_no_faster_than_its_rate(context, holding):
     holding("io")
-    device = find_device(bench.place.tree)
+    device = find_device(context.place.tree)
     if not device:
         pytest.skip("the tree lies on no disk of its own number")
     limits = Limits(hard=60, io=2 * MEGABYTE)
-    ran = bench.run(write_past_the_cache(5), limits=limits)
+    ran = context.run(write_past_the_cache(5), limits=limits)
     assert ran.tail == "written\n"
     assert ran.seconds > 1.5, "5 MB at 2 MB/s take 2.5 s"
 
 
-def test_a_command_that_writes_too_much_is_ended_and_it_is_said(bench, holding):
+def test_a_command_that_writes_too_much_is_ended_and_it_is_said(context, holding):
     holding("io")
-    if not find_device(bench.place.tree):
+    if not find_device(context.place.tree):
         pytest.skip("the tree lies on no disk of its own number")
     line = f"{write_past_the_cache(8)}; sleep 30; echo over"
-    ran = bench.run(line, limits=Limits(hard=60, disk=5 * MEGABYTE))
+    ran = context.run(line, limits=Limits(hard=60, disk=5 * MEGABYTE))
     assert "wrote more than its 5MB to disk and was ended" in ran.tail
     assert "over" not in ran.tail
     assert (ran.passed, ran.ended) == (False, Ended.EXITED)
     assert ran.seconds < 20
-    fine = bench.run(write_past_the_cache(2), limits=Limits(hard=60, disk=50 * MEGABYTE))
+    fine = context.run(write_past_the_cache(2), limits=Limits(hard=60, disk=50 * MEGABYTE))
     assert fine.tail == "written\n"
 
 
-def test_no_group_of_a_bound_is_left_behind(bench, holding):
+def test_no_group_of_a_bound_is_left_behind(context, holding):
     grounds = holding("cpu")
-    bench.run("true", limits=Limits(processors=1, disk=MEGABYTE))
+    context.run("true", limits=Limits(processors=1, disk=MEGABYTE))
     for base in filter(None, (grounds.cpu, grounds.blkio, grounds.unified)):
         assert list(Path(base).glob(f"runner-{os.getpid()}-*")) == []
 

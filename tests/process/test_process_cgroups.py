@@ -96,13 +96,13 @@ def test_a_limit_that_was_reached_is_said(tmp_path):
     ]
 
 
-def test_no_group_is_left_behind(bench):
+def test_no_group_is_left_behind(context):
     grounds = cgroups.our_grounds()
     if not grounds.held:
         pytest.skip("no cgroup can be made here")
-    bench.run("setsid sleep 42.5 & sleep 0.05")
-    bench.run("kill -9 $$")
-    bench.run(("no-such-program",))
+    context.run("setsid sleep 42.5 & sleep 0.05")
+    context.run("kill -9 $$")
+    context.run(("no-such-program",))
     ours = [
         name
         for base in (grounds.unified, grounds.pids, grounds.memory)
@@ -112,7 +112,7 @@ def test_no_group_is_left_behind(bench):
     assert ours == []
 
 
-def test_the_kernels_version_2_takes_the_command_and_ends_it(bench, monkeypatch):
+def test_the_kernels_version_2_takes_the_command_and_ends_it(context, monkeypatch):
     base = cgroups.our_grounds().unified
     if not base:
         pytest.skip("no cgroup of version 2 can be made here")
@@ -130,10 +130,10 @@ def test_the_kernels_version_2_takes_the_command_and_ends_it(bench, monkeypatch)
     def look(_line: str) -> None:
         inside.extend((made[-1] / "cgroup.procs").read_text().split())
 
-    assert bench.run("echo here; sleep 0.6; echo over", tell=look).passed
+    assert context.run("echo here; sleep 0.6; echo over", tell=look).passed
     assert len(inside) >= 2
-    assert bench.run("exit 3").exit == 3
-    assert bench.run("sleep 30", limits=Limits(hard=0.3)).ended is Ended.HARD
+    assert context.run("exit 3").exit == 3
+    assert context.run("sleep 30", limits=Limits(hard=0.3)).ended is Ended.HARD
     assert [folder for folder in made if folder.exists()] == []
 
 
@@ -157,19 +157,19 @@ def our_memory_of_version_1() -> str:
     return folder
 
 
-def test_the_kernels_memory_of_version_1_is_counted_over_all_processes(bench, monkeypatch):
+def test_the_kernels_memory_of_version_1_is_counted_over_all_processes(context, monkeypatch):
     """Each of them alone has what it needs; together they have not."""
     base = our_memory_of_version_1()
     monkeypatch.setattr(
         supervise, "group_for", lambda limits: group_for(limits, Grounds(memory=base))
     )
     limits = Limits(hard=30, together=100 * 2**20)
-    ran = bench.run((sys.executable, "-c", _TOGETHER), limits=limits)
+    ran = context.run((sys.executable, "-c", _TOGETHER), limits=limits)
     assert ran.tail.splitlines() == [
         "[-9, 0]",
         "runner: the command used more than its 100 MiB of memory and was ended",
     ]
-    assert bench.says("echo fine", limits=limits) == "fine\n"
+    assert context.says("echo fine", limits=limits) == "fine\n"
     assert list(Path(base).glob(f"runner-{os.getpid()}-*")) == []
 
 
@@ -183,9 +183,9 @@ def test_groups_that_a_killed_runner_left_are_taken_away(tmp_path):
     assert left == ["other", "runner-1-1", "runner-99999998-1"]
 
 
-def test_we_ourselves_stay_where_we_were(bench):
+def test_we_ourselves_stay_where_we_were(context):
     before = Path("/proc/thread-self/cgroup").read_text()
-    bench.run("true")
+    context.run("true")
     assert Path("/proc/thread-self/cgroup").read_text() == before
 
 

@@ -43,17 +43,17 @@ def gone(word: str) -> bool:
     return not alive(word)
 
 
-def test_silence_ends_it_but_talking_keeps_it(bench):
-    ran = bench.run("echo x; sleep 41.1", limits=Limits(soft=0, idle=0.3, hard=9))
+def test_silence_ends_it_but_talking_keeps_it(context):
+    ran = context.run("echo x; sleep 41.1", limits=Limits(soft=0, idle=0.3, hard=9))
     assert (ran.ended, ran.exit, ran.passed) == (Ended.IDLE, 143, False)
     assert ran.tail.startswith("x\n")
     talking = "for i in 1 2 3 4 5; do echo $i; sleep 0.12; done"
-    ran = bench.run(talking, limits=Limits(soft=0, idle=0.5, hard=9))
+    ran = context.run(talking, limits=Limits(soft=0, idle=0.5, hard=9))
     assert (ran.ended, ran.exit) == (Ended.EXITED, 0)
 
 
-def test_the_hard_limit_ends_it_even_while_it_talks(bench):
-    ran = bench.run("while :; do echo x; sleep 0.01; done", limits=Limits(idle=5, hard=0.4))
+def test_the_hard_limit_ends_it_even_while_it_talks(context):
+    ran = context.run("while :; do echo x; sleep 0.01; done", limits=Limits(idle=5, hard=0.4))
     assert (ran.ended, ran.exit) == (Ended.HARD, 143)
     assert 0.4 <= ran.seconds < 10
 
@@ -82,66 +82,66 @@ def crowd():
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no way to keep it on one")
-def test_what_a_busy_machine_has_it_wait_is_not_its_own_time(bench, crowd):
+def test_what_a_busy_machine_has_it_wait_is_not_its_own_time(context, crowd):
     waiting = (sys.executable, "-c", _WORK)
-    assert bench.run(waiting, limits=Limits(hard=2.0)).ended is Ended.HARD
-    ran = bench.run(waiting, limits=Limits(hard=2.0, queue=100))
+    assert context.run(waiting, limits=Limits(hard=2.0)).ended is Ended.HARD
+    ran = context.run(waiting, limits=Limits(hard=2.0, queue=100))
     assert ran.passed, ran
     assert ran.seconds > 2.0 > ran.seconds - ran.queued
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no way to keep it on one")
-def test_what_a_busy_machine_has_it_wait_is_no_silence_of_its_own(bench, crowd):
+def test_what_a_busy_machine_has_it_wait_is_no_silence_of_its_own(context, crowd):
     waiting = (sys.executable, "-c", _WORK)
-    assert bench.run(waiting, limits=Limits(idle=2.0, hard=0)).ended is Ended.IDLE
-    ran = bench.run(waiting, limits=Limits(idle=2.0, hard=0, queue=100))
+    assert context.run(waiting, limits=Limits(idle=2.0, hard=0)).ended is Ended.IDLE
+    ran = context.run(waiting, limits=Limits(idle=2.0, hard=0, queue=100))
     assert ran.passed, ran
-    silent = bench.run("echo up; sleep 41.4", limits=Limits(idle=0.5, hard=0, queue=100))
+    silent = context.run("echo up; sleep 41.4", limits=Limits(idle=0.5, hard=0, queue=100))
     assert silent.ended is Ended.IDLE
 
 
-def test_a_command_that_waits_for_nobody_is_ended_by_the_clock_all_the_same(bench):
+def test_a_command_that_waits_for_nobody_is_ended_by_the_clock_all_the_same(context):
     began = time.monotonic()
     for line in ("sleep 41.3", (sys.executable, "-c", "while True: pass")):
-        ran = bench.run(line, limits=Limits(hard=0.5, queue=100))
+        ran = context.run(line, limits=Limits(hard=0.5, queue=100))
         assert ran.ended is Ended.HARD
         assert ran.seconds - ran.queued >= 0.5
     assert time.monotonic() - began < 60
 
 
-def test_a_person_ends_it(bench):
+def test_a_person_ends_it(context):
     cancelled = threading.Event()
     threading.Timer(0.2, cancelled.set).start()
-    ran = bench.run("sleep 41.2", cancelled=cancelled)
+    ran = context.run("sleep 41.2", cancelled=cancelled)
     assert ran.ended is Ended.CANCELLED
     assert ran.seconds < 10
     assert gone("41.2")
 
 
-def test_the_soft_limit_only_says_so(bench):
+def test_the_soft_limit_only_says_so(context):
     told: list[str] = []
-    ran = bench.run("sleep 0.5; echo end", tell=told.append, limits=Limits(soft=0.2))
+    ran = context.run("sleep 0.5; echo end", tell=told.append, limits=Limits(soft=0.2))
     assert ran.passed
     assert told[0] == "still running after 0.2 seconds"
 
 
-def test_lines_are_told_now_and_then(bench):
+def test_lines_are_told_now_and_then(context):
     told: list[str] = []
-    bench.run("echo one; sleep 0.4; echo two; sleep 0.4", tell=told.append)
+    context.run("echo one; sleep 0.4; echo two; sleep 0.4", tell=told.append)
     assert told == ["one", "two"]
 
 
-def test_a_command_may_tidy_up_when_asked_to_end(bench):
+def test_a_command_may_tidy_up_when_asked_to_end(context):
     line = "trap 'echo tidied > note; exit 0' TERM; echo up; while :; do sleep 0.05; done"
-    ran = bench.run(line, limits=Limits(soft=0, idle=0.4, hard=9))
+    ran = context.run(line, limits=Limits(soft=0, idle=0.4, hard=9))
     assert ran.ended is Ended.IDLE
-    assert (bench.place.tree / "note").read_text() == "tidied\n"
+    assert (context.place.tree / "note").read_text() == "tidied\n"
 
 
-def test_one_that_refuses_to_end_is_killed(bench, monkeypatch):
+def test_one_that_refuses_to_end_is_killed(context, monkeypatch):
     monkeypatch.setattr("runner.process.supervise.GRACE", 0.3)
     line = "trap '' TERM; sleep 41.3; sleep 41.3; sleep 41.3"
-    ran = bench.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
+    ran = context.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
     assert (ran.ended, ran.exit) == (Ended.IDLE, 137)
     assert gone("41.3")
 
@@ -156,40 +156,40 @@ def test_one_that_refuses_to_end_is_killed(bench, monkeypatch):
         "nohup setsid sleep 41.4 >/dev/null 2>&1 </dev/null &",
     ],
 )
-def test_what_it_leaves_running_is_ended_and_counted(bench, start):
-    ran = bench.run(f"{start}\nsleep 0.1; echo done")
+def test_what_it_leaves_running_is_ended_and_counted(context, start):
+    ran = context.run(f"{start}\nsleep 0.1; echo done")
     assert (ran.ended, ran.exit, ran.tail) == (Ended.EXITED, 0, "done\n")
     assert ran.left_behind >= 1
     assert ran.seconds < 10
     assert gone("41.4")
 
 
-def test_what_hides_is_ended_too_when_it_takes_too_long(bench):
+def test_what_hides_is_ended_too_when_it_takes_too_long(context):
     line = "env -i setsid sleep 41.5 & (setsid sleep 41.5 &); sleep 41.5"
-    ran = bench.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
+    ran = context.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
     assert ran.ended is Ended.IDLE
     assert gone("41.5")
 
 
-def test_processes_that_keep_forking_are_ended(bench):
+def test_processes_that_keep_forking_are_ended(context):
     line = "f() { sleep 41.6 & f & sleep 0.02; }; f; sleep 0.2"
-    ran = bench.run(line)
+    ran = context.run(line)
     assert ran.left_behind >= 1
     assert gone("41.6")
 
 
-def test_a_command_that_ends_does_not_touch_another_ones_daemons(bench):
+def test_a_command_that_ends_does_not_touch_another_ones_daemons(context):
     results = []
 
     def long_one() -> None:
         line = "(setsid sleep 41.7 &); (env -i setsid sleep 41.8 &); sleep 2; echo end"
-        results.append(bench.run(line))
+        results.append(context.run(line))
 
     thread = threading.Thread(target=long_one)
     thread.start()
     time.sleep(0.2)
     for _ in range(5):
-        assert bench.run("setsid sleep 41.9 & sleep 0.02").left_behind == 1
+        assert context.run("setsid sleep 41.9 & sleep 0.02").left_behind == 1
     assert alive("41.7")
     assert alive("41.8")
     thread.join()
@@ -199,21 +199,21 @@ def test_a_command_that_ends_does_not_touch_another_ones_daemons(bench):
     assert gone("41.9")
 
 
-def test_children_that_other_code_started_are_left_alone(bench):
+def test_children_that_other_code_started_are_left_alone(context):
     other = subprocess.Popen(["sleep", "42.1"])
     try:
-        bench.run("setsid sleep 42.2 & sleep 0.05")
+        context.run("setsid sleep 42.2 & sleep 0.05")
         assert other.poll() is None
     finally:
         other.kill()
     assert other.wait() == -signal.SIGKILL
     ended = subprocess.Popen(["sh", "-c", "exit 7"])
-    bench.run("sleep 0.05")
+    context.run("sleep 0.05")
     assert ended.wait() == 7
 
 
 def test_of_64_threads_one_is_asked_for_orphans_and_what_a_command_leaves_is_found(
-    bench, monkeypatch
+    context, monkeypatch
 ):
     if not platform.adopt_orphans():
         pytest.skip("this system gives orphans to its first process")
@@ -225,7 +225,7 @@ def test_of_64_threads_one_is_asked_for_orphans_and_what_a_command_leaves_is_fou
             one.start()
         with ThreadPoolExecutor(1) as other:
             left = "setsid sh -c 'sleep 44.7 & sleep 44.7 & exit' &\nsleep 0.2"
-            ran = other.submit(bench.run, left).result()
+            ran = other.submit(context.run, left).result()
     finally:
         over.set()
     assert ran.exit == 0

@@ -48,11 +48,11 @@ def test_the_box_and_shared_folders_are_seen(locked):
     shared.mkdir()
     (shared / "lib").write_text("shared")
     (locked.place.tree / "node_modules").symlink_to(shared)
-    bench = locked.at(replace(locked.place, shares=("node_modules",)))
-    box = bench.place.box
-    assert bench.says(f"cat node_modules/lib; echo decided > {box}/d") == "shared"
+    context = locked.at(replace(locked.place, shares=("node_modules",)))
+    box = context.place.box
+    assert context.says(f"cat node_modules/lib; echo decided > {box}/d") == "shared"
     assert (box / "d").read_text() == "decided\n"
-    assert bench.run("echo x > node_modules/lib").exit != 0
+    assert context.run("echo x > node_modules/lib").exit != 0
 
 
 def test_further_paths_are_read_only_when_the_person_says_so(locked, tmp_path):
@@ -118,10 +118,10 @@ def test_many_start_at_once_each_with_its_own_rights(locked, tmp_path):
     neighbour.write_text("kept")
     codes = []
 
-    def work(bench: Bench) -> None:
-        codes.append(bench.run(f"echo x > own && ! cat {neighbour}").exit)
+    def work(context: Bench) -> None:
+        codes.append(context.run(f"echo x > own && ! cat {neighbour}").exit)
 
-    threads = [threading.Thread(target=work, args=(bench,)) for bench in benches[1:]]
+    threads = [threading.Thread(target=work, args=(context,)) for context in benches[1:]]
     for thread in threads:
         thread.start()
     for thread in threads:

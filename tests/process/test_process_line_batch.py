@@ -8,21 +8,21 @@ from runner.process.limits import Limits
 from runner.process.output import MOST, LineBatch, join_lines
 
 
-def test_every_line_of_a_quick_command_is_told(bench):
+def test_every_line_of_a_quick_command_is_told(context):
     told: list[str] = []
-    bench.run("seq 1 20; echo; printf 'no end'", tell=told.append)
+    context.run("seq 1 20; echo; printf 'no end'", tell=told.append)
     assert "\n".join(told).split("\n") == [*map(str, range(1, 21)), "", "no end"]
 
 
-def test_lines_come_while_the_command_goes_on_each_once(bench):
+def test_lines_come_while_the_command_goes_on_each_once(context):
     told: list[str] = []
-    bench.run("seq 1 3; sleep 0.4; seq 4 6", tell=told.append)
+    context.run("seq 1 3; sleep 0.4; seq 4 6", tell=told.append)
     assert told == ["1\n2\n3", "4\n5\n6"]
 
 
-def test_very_many_are_bounded_and_the_missing_ones_counted(bench):
+def test_very_many_are_bounded_and_the_missing_ones_counted(context):
     told: list[str] = []
-    ran = bench.run("seq 1 300000", tell=told.append, limits=Limits(soft=0))
+    ran = context.run("seq 1 300000", tell=told.append, limits=Limits(soft=0))
     lines = "\n".join(told).split("\n")
     lost = sum(int(found[1]) for one in lines if (found := re.match(r"\[\.\.\. (\d+) lines", one)))
     assert lines[-1] == "300000"
@@ -30,9 +30,9 @@ def test_very_many_are_bounded_and_the_missing_ones_counted(bench):
     assert len(lines) <= (MOST + 1) * (ran.seconds / 0.25 + 2)
 
 
-def test_what_is_not_even_kept_is_counted_and_its_last_line_told(bench):
+def test_what_is_not_even_kept_is_counted_and_its_last_line_told(context):
     told: list[str] = []
-    bench.run("seq 1 300000", tell=told.append, limits=Limits(soft=0, output=10_000))
+    context.run("seq 1 300000", tell=told.append, limits=Limits(soft=0, output=10_000))
     assert told[-1].endswith("\n300000")
     assert "lines left out ...]" in "\n".join(told)
 

@@ -257,10 +257,10 @@ def test_a_command_cannot_read_the_repository_beside_its_own(outside, home, kind
     except RunnerError as error:
         pytest.skip(f"{kind}: {error}")
     place = replace(a_place(outside / "slots"), shown=shown)
-    bench = Bench(place, sandbox)
+    context = Bench(place, sandbox)
     environ = command_environment({**os.environ, "HOME": str(home)})
     line = f"cat {other}/private.txt || echo hidden; cat {outside}/notes.txt"
-    said = bench.says(line, environment=environ)
+    said = context.says(line, environment=environ)
     assert "theirs" not in said
     assert "hidden" in said
     assert said.endswith("no tree\n")  # the tree, and not what holds it
@@ -275,10 +275,10 @@ def test_a_repository_that_goes_while_a_run_goes_on_stops_no_command(outside, ho
         pytest.skip(f"no bubblewrap: {error}")
     place = replace(a_place(outside / "slots"), shown=shown)
     environ = command_environment({**os.environ, "HOME": str(home)})
-    bench = Bench(place, sandbox)
-    assert bench.says(f"ls {other}", environment=environ) == ""
+    context = Bench(place, sandbox)
+    assert context.says(f"ls {other}", environment=environ) == ""
     shutil.rmtree(other)
-    assert bench.says("echo on", environment=environ) == "on\n"
+    assert context.says("echo on", environment=environ) == "on\n"
 
 
 def test_a_failing_command_that_names_a_hidden_tree_is_told_what_shows_it():

@@ -47,14 +47,14 @@ def test_a_log_of_a_hundred_megabytes_stays_small(tmp_path):
     assert (tmp_path / "log").stat().st_size < 2 * MB + 100
 
 
-def test_binary_output_is_kept_as_it_is_and_shown_with_replacement(bench, tmp_path):
+def test_binary_output_is_kept_as_it_is_and_shown_with_replacement(context, tmp_path):
     log = tmp_path / "log"
-    ran = bench.run(r"printf '\377\000\376ok\n'", log=log)
+    ran = context.run(r"printf '\377\000\376ok\n'", log=log)
     assert log.read_bytes() == b"\xff\x00\xfeok\n"
     assert ran.tail == "\ufffd\0\ufffdok\n"
 
 
-def test_a_key_split_between_two_writes_is_nowhere(bench, tmp_path):
+def test_a_key_split_between_two_writes_is_nowhere(context, tmp_path):
     key, log = a_key(), tmp_path / "log"
     told: list[str] = []
     script = (
@@ -64,7 +64,7 @@ def test_a_key_split_between_two_writes_is_nowhere(bench, tmp_path):
         "    sys.stdout.write(part); sys.stdout.flush(); time.sleep(0.03)\n"
         "time.sleep(0.3)"
     )
-    ran = bench.run((sys.executable, "-c", script), log=log, tell=told.append)
+    ran = context.run((sys.executable, "-c", script), log=log, tell=told.append)
     assert ran.passed
     for text in (ran.tail, log.read_text(), *told):
         assert key not in text
@@ -74,11 +74,11 @@ def test_a_key_split_between_two_writes_is_nowhere(bench, tmp_path):
     assert ran.output == "sha256:" + hashlib.sha256(log.read_bytes()).hexdigest()
 
 
-def test_a_secret_given_to_the_command_is_nowhere(bench, tmp_path):
+def test_a_secret_given_to_the_command_is_nowhere(context, tmp_path):
     secret, log = "correct-horse-" + "battery", tmp_path / "log"
     environment = {"PATH": "/usr/bin:/bin", "DB_PASSWORD": secret}
     line = 'echo "password is $DB_PASSWORD."; printf correct-; sleep 0.1; echo horse-battery'
-    ran = bench.run(line, environment=environment, known_secrets=(secret,), log=log)
+    ran = context.run(line, environment=environment, known_secrets=(secret,), log=log)
     assert ran.tail == "password is [REDACTED:secret].\n[REDACTED:secret]\n"
     assert secret not in log.read_text()
 

@@ -55,8 +55,8 @@ def open_now() -> set[str]:
     return {path.name for path in Path("/proc/self/fd").iterdir()}
 
 
-def run(bench: Bench, line, limits):
-    return bench.run(line, network=Network.REGISTRIES, limits=limits)
+def run(context: Bench, line, limits):
+    return context.run(line, network=Network.REGISTRIES, limits=limits)
 
 
 def test_inside_a_named_host_answers_others_are_refused_and_there_is_no_other_way(walled):
@@ -104,10 +104,10 @@ def test_without_a_sandbox_it_is_said_that_nothing_holds_it(tmp_path):
 
 def test_landlock_cannot_hold_it_and_does_not_start(tmp_path):
     try:
-        bench = Bench(a_place(tmp_path), choose_sandbox("landlock"))
+        context = Bench(a_place(tmp_path), choose_sandbox("landlock"))
     except RunnerError as error:
         pytest.skip(error.message)
-    ran = run(bench, "echo done", QUICK)
+    ran = run(context, "echo done", QUICK)
     assert ran.exit == 126
     assert "landlock cannot hold its network to registries; bubblewrap can" in ran.tail
 

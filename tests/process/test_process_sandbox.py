@@ -64,11 +64,11 @@ def test_shared_folders_are_seen_and_cannot_be_written(walled):
     real.mkdir(parents=True)
     (real / "tool").write_text("#!/bin/sh\necho shared\n")
     (real / "tool").chmod(0o755)
-    bench = walled.at(replace(walled.place, shares=(".venv", "node_modules")))
-    assert bench.says(".venv/bin/tool") == "shared\n"
-    assert bench.says((f"{walled.place.shown}/.venv/bin/tool",)) == "shared\n"
-    assert bench.run("echo x > .venv/bin/tool").exit != 0
-    assert bench.run("rm -rf .venv/bin").exit != 0
+    context = walled.at(replace(walled.place, shares=(".venv", "node_modules")))
+    assert context.says(".venv/bin/tool") == "shared\n"
+    assert context.says((f"{walled.place.shown}/.venv/bin/tool",)) == "shared\n"
+    assert context.run("echo x > .venv/bin/tool").exit != 0
+    assert context.run("rm -rf .venv/bin").exit != 0
     assert (real / "tool").exists()
 
 
@@ -84,10 +84,10 @@ def test_shared_folders_are_seen_and_cannot_be_written(walled):
 def test_what_packages_keep_beside_themselves_is_the_commands_own(walled, package, written):
     packages = walled.place.shown / "node_modules"
     (packages / package).mkdir(parents=True)
-    bench = walled.at(replace(walled.place, shares=("node_modules",)))
+    context = walled.at(replace(walled.place, shares=("node_modules",)))
     for name in written:
-        assert bench.run(f"mkdir -p node_modules/{name}/a && touch node_modules/{name}/b").passed
-    assert bench.run(f"touch node_modules/{package}/x").exit != 0
+        assert context.run(f"mkdir -p node_modules/{name}/a && touch node_modules/{name}/b").passed
+    assert context.run(f"touch node_modules/{package}/x").exit != 0
     assert {one.name for one in packages.iterdir()} == {package, *written}
     assert [list(one.iterdir()) for one in packages.iterdir()] == [[] for _ in (package, *written)]
 
@@ -97,15 +97,15 @@ def test_vite_writes_in_the_packages_of_each_folder(walled):
     (shown / "node_modules/.pnpm/node_modules/vite").mkdir(parents=True)
     (shown / "packages/app/node_modules").mkdir(parents=True)
     (walled.place.tree / "packages/app").mkdir(parents=True)
-    bench = walled.at(replace(walled.place, shares=("node_modules", "packages/app/node_modules")))
-    assert bench.run("mkdir packages/app/node_modules/.vite/vitest").passed
-    assert bench.run("mkdir packages/app/node_modules/other").exit != 0
+    context = walled.at(replace(walled.place, shares=("node_modules", "packages/app/node_modules")))
+    assert context.run("mkdir packages/app/node_modules/.vite/vitest").passed
+    assert context.run("mkdir packages/app/node_modules/other").exit != 0
 
 
 def test_nothing_is_mounted_in_a_folder_that_the_tree_does_not_have(walled):
     (walled.place.shown / "packages/app/node_modules").mkdir(parents=True)
-    bench = walled.at(replace(walled.place, shares=("packages/app/node_modules",)))
-    assert bench.says("ls") == ""
+    context = walled.at(replace(walled.place, shares=("packages/app/node_modules",)))
+    assert context.says("ls") == ""
 
 
 def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_path):
@@ -119,9 +119,9 @@ def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_p
     assert list((walled.place.shown / "node_modules").iterdir()) == []
 
 
-def test_the_box_is_the_same_path_inside_and_outside(bench):
-    bench.says(f"echo decided > '{bench.place.box}/decision'")
-    assert (bench.place.box / "decision").read_text() == "decided\n"
+def test_the_box_is_the_same_path_inside_and_outside(context):
+    context.says(f"echo decided > '{context.place.box}/decision'")
+    assert (context.place.box / "decision").read_text() == "decided\n"
 
 
 def test_sees_says_where_a_path_of_ours_is_found_inside(walled):
@@ -137,18 +137,18 @@ def test_sees_says_where_a_path_of_ours_is_found_inside(walled):
 @pytest.mark.parametrize("name", ["with space", "ünï☃", "-dash", 'quo"te', "new\nline", "$HOME;x"])
 def test_paths_of_any_name(walled, tmp_path, name):
     folder = tmp_path / name
-    bench = walled.at(a_place(folder, shares=("sha red",)))
-    (bench.place.shown / "sha red").mkdir()
-    (bench.place.tree / "file").write_text("here")
-    assert bench.says("cat ./file; echo x > out; ls -d 'sha red'") == "heresha red\n"
-    assert (bench.place.tree / "out").exists()
+    context = walled.at(a_place(folder, shares=("sha red",)))
+    (context.place.shown / "sha red").mkdir()
+    (context.place.tree / "file").write_text("here")
+    assert context.says("cat ./file; echo x > out; ls -d 'sha red'") == "heresha red\n"
+    assert (context.place.tree / "out").exists()
 
 
 def test_a_repository_reached_through_a_link(walled, tmp_path):
     (tmp_path / "link").symlink_to(walled.place.shown)
     (walled.place.tree / "file").write_text("scratch")
-    bench = walled.at(replace(walled.place, shown=tmp_path / "link"))
-    assert bench.says("cat file") == "scratch"
+    context = walled.at(replace(walled.place, shown=tmp_path / "link"))
+    assert context.says("cat file") == "scratch"
 
 
 def test_a_repository_under_home_and_tools_under_home(walled, tmp_path):
@@ -159,11 +159,11 @@ def test_a_repository_under_home_and_tools_under_home(walled, tmp_path):
     (tools / "mytool").chmod(0o755)
     (home / ".ssh").mkdir()
     (home / ".ssh" / "id").write_text("private")
-    bench = walled.at(a_place(home / "work" / "repository"))
-    (bench.place.shown / "secret").write_text("real")
+    context = walled.at(a_place(home / "work" / "repository"))
+    (context.place.shown / "secret").write_text("real")
     env = environment(HOME=str(home), PATH=f"{tools}:/usr/bin:/bin")
-    assert bench.says("mytool; ls", environment=env) == "mine\n"
-    assert bench.says('ls -A "$HOME"', environment=env) == "tools\nwork\n"
+    assert context.says("mytool; ls", environment=env) == "mine\n"
+    assert context.says('ls -A "$HOME"', environment=env) == "tools\nwork\n"
 
 
 def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
@@ -179,10 +179,10 @@ def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
     git(scratch, "init", "-q")
     (scratch / ".git/objects/info/alternates").write_text(f"{real}/.git/objects\n")
     git(scratch, "reset", "-q", "--hard", git(real, "rev-parse", "HEAD").strip())
-    bench = walled.at(replace(walled.place, objects=real / ".git/objects"))
+    context = walled.at(replace(walled.place, objects=real / ".git/objects"))
     (scratch / "file").write_text("two\n")
-    assert bench.says("git status --porcelain; git log --oneline | wc -l") == " M file\n1\n"
-    bench.says("git -c user.name=a -c user.email=a@b commit -qam second")
+    assert context.says("git status --porcelain; git log --oneline | wc -l") == " M file\n1\n"
+    context.says("git -c user.name=a -c user.email=a@b commit -qam second")
     assert git(real, "log", "--format=%s").split() == ["first"]
 
 
@@ -196,8 +196,8 @@ def test_objects_that_are_borrowed_in_turn_are_there_as_git_follows_them(walled,
     (folders[1] / "info" / "alternates").write_text(f"{folders[0]}\n{folders[2]}\n")
     assert alternates(folders[0]) == folders[1:6]
     (folders[5] / "some").write_text("borrowed")
-    bench = walled.at(replace(walled.place, objects=folders[0]))
-    assert bench.says(f"cat {folders[5]}/some") == "borrowed"
+    context = walled.at(replace(walled.place, objects=folders[0]))
+    assert context.says(f"cat {folders[5]}/some") == "borrowed"
 
 
 @pytest.mark.parametrize("how", ["borrowed", "a link"])
@@ -211,8 +211,8 @@ def test_what_a_clone_calls_its_objects_shows_nothing_else(walled, tmp_path, how
     else:
         (objects / "info").mkdir(parents=True)
         (objects / "info" / "alternates").write_text(f"{private}\n")
-    bench = walled.at(replace(walled.place, objects=objects))
-    assert bench.says(f"cat {private}/key /tmp/.objects/key 2>/dev/null; echo end") == "end\n"
+    context = walled.at(replace(walled.place, objects=objects))
+    assert context.says(f"cat {private}/key /tmp/.objects/key 2>/dev/null; echo end") == "end\n"
 
 
 # --- what is out of reach --------------------------------------------------------------

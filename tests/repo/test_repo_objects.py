@@ -2,11 +2,12 @@
 
 import errno
 import itertools
+import json
+import os
 import random
 import shutil
 import stat
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -16,31 +17,32 @@ from repo_build import a_change, a_repository, git
 from runner import effects
 from runner.repo.commit import _import_commit, _make_commit, commit_tree
 from runner.repo.git import GitError
+from runner.repo.objects import DURABLE, ObjectWriter
 from runner.repo.read import Repository
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
 
 
-def test_landed_objects_are_synced_before_they_have_their_names(tmp_path):
+def test_landed_objects_are_synced_by_the_git_that_writes_them(tmp_path):
+    """Git counts its fsyncs in its trace."""
     a_repository(tmp_path, {"a": "1", "deep/b": "1"})
-    said = []
-    watch = lambda kind, target: said.append((kind, Path(target).parent.parent.name))  # noqa: E731
+    trace = tmp_path / ".git" / "trace"
     with Repository.open(tmp_path) as repo:
-        effects.watch(watch)
-        try:
-            commit_tree(repo, repo.head().commit, (a_change("deep/b", "2"),), MESSAGE)
-        finally:
-            effects.unwatch(watch)
-    pairs = [("fsync", "objects"), ("replace", "objects")]
-    written = [one for one in said if one in pairs]
-    assert written == pairs * 4  # blob, two trees, commit
+        told = repo.git.with_settings(DURABLE).with_settings(GIT_TRACE2_EVENT=str(trace))
+        repo._writer = ObjectWriter(told, repo.folders.objects)
+        commit_tree(repo, repo.head().commit, (a_change("deep/b", "2"),), MESSAGE)
+    said = [json.loads(line) for line in trace.read_text().splitlines()]
+    flushed = [one for one in said if one.get("key") == "fsync/hardware-flush"]
+    assert sum(int(one["value"]) for one in flushed) == 4  # blob, two trees, commit
+    assert not list(tmp_path.glob(".git/objects/tmp_obj_*"))
 
 
-def test_an_object_that_cannot_be_made_durable_is_no_commit(tmp_path):
+@pytest.mark.parametrize("kind", ["blob", "tree", "commit"])
+def test_an_object_that_git_cannot_write_is_no_commit(tmp_path, kind):
     a_repository(tmp_path, {"a": "1"})
 
-    def watch(kind, _target):
-        if kind == "fsync":
+    def watch(what, target):
+        if (what, target) == ("object", kind):
             raise OSError(errno.EIO, "planted")
 
     with Repository.open(tmp_path) as repo:
@@ -50,8 +52,47 @@ def test_an_object_that_cannot_be_made_durable_is_no_commit(tmp_path):
                 commit_tree(repo, repo.head().commit, (a_change("a", "2"),), MESSAGE)
         finally:
             effects.unwatch(watch)
-    assert git(tmp_path, "fsck", "--strict", "--unreachable") == ""
-    assert not list(tmp_path.glob(".git/objects/*/tmp_obj_*"))
+    assert git(tmp_path, "fsck", "--strict", "--no-dangling") == ""
+    assert not list(tmp_path.glob(".git/objects/tmp_obj_*"))
+
+
+@pytest.mark.skipif(not os.geteuid(), reason="root may write everywhere")
+def test_what_git_says_of_a_folder_that_it_cannot_write_to_is_told(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    (tmp_path / ".git/objects").chmod(0o555)
+    with Repository.open(tmp_path) as repo, pytest.raises((GitError, OSError)):
+        commit_tree(repo, repo.head().commit, (a_change("a", "2"),), MESSAGE)
+    (tmp_path / ".git/objects").chmod(0o755)
+
+
+def test_a_git_that_was_killed_is_started_again(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        head = repo.head().commit
+        for number in range(3):
+            commit_tree(repo, head, (a_change("deep/b", str(number)),), MESSAGE)
+            for helper in repo._writer._helpers.values():
+                helper._process.kill()
+    assert git(tmp_path, "fsck", "--strict", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("makes", [_make_commit, _import_commit])
+def test_what_a_tree_had_before_stays_whatever_git_thinks_of_it(tmp_path, makes):
+    a_repository(tmp_path, {"a": "1"})
+    (tmp_path / ".gitignore").symlink_to("a")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "link")
+    with Repository.open(tmp_path) as repo:
+        made = makes(repo, repo.head().commit, (a_change("b", "2"),), MESSAGE)
+    assert git(tmp_path, "ls-tree", "--name-only", made.sha).split() == [".gitignore", "a", "b"]
+
+
+def test_a_repository_at_an_odd_path_gets_its_objects(tmp_path):
+    root = tmp_path / 'a "quoted"\n\\line'
+    a_repository(root, {"a": "1"})
+    with Repository.open(root) as repo:
+        made = commit_tree(repo, repo.head().commit, (a_change("a", "2"),), MESSAGE)
+    assert git(root, "show", f"{made.sha}:a") == "2"
 
 
 ALL = ("a", "src/new", "src/old/b/c")

@@ -9,7 +9,7 @@ from runner.errors import RunnerError
 from runner.repo.push import (
     address_of,
     find_left_out,
-    head_said,
+    head_name,
     own_text,
     prepare_push,
     prepare_question,
@@ -60,8 +60,8 @@ def test_the_question_for_a_remotes_head_runs_nothing_that_is_planted(clone, tmp
         asked = subprocess.run(
             said.argv, cwd=root, env=dict(said.environment), capture_output=True, check=True
         )
-    assert head_said(asked.stdout.decode()) == "trunk"
-    assert head_said("") == ""
+    assert head_name(asked.stdout.decode()) == "trunk"
+    assert head_name("") == ""
     assert not mark.exists()
 
 

@@ -392,7 +392,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_few_plain_files_are_seen_as_git_itself_sees_them(tmp_path, monkeypatch, seed):
     """What is read here, and what `git add` takes up, of generated changes."""
     chance = random.Random(seed)

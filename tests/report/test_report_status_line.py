@@ -160,7 +160,7 @@ def test_what_was_red_before_is_told_from_what_is_not():
             proof("gate:build", "gate", Verdict.SKIPPED),
         ),
         status=Status.BLOCKED,
-        notes=("lint: fails as before the change, first seen red at 0123abcde",),
+        notes=("lint: failed already before this change, first seen red at 0123abcde",),
     )
     assert status_line(mixed) == (
         "--- Task 5: User Authentication — BLOCKED ❌\n"
@@ -171,7 +171,7 @@ def test_what_was_red_before_is_told_from_what_is_not():
         "Coverage: ✅ 84% of 120 lines (threshold 70%)\n"
         "SAST: 2 low\n"
         "Patterns applied: PATTERN-001 (Database sessions)\n"
-        "Notes: lint: fails as before the change, first seen red at 0123abcde\n"
+        "Notes: lint: failed already before this change, first seen red at 0123abcde\n"
     )
 
 

@@ -44,61 +44,61 @@ def test_what_is_left_is_the_least_of_attempt_task_and_run():
 # --- over attempts --------------------------------------------------------------------
 
 
-def an_attempt(ledger, number, **finished):
+def an_attempt(journal, number, **finished):
     started = AttemptStarted(base="", implementer="agent", spec=TASK.spec)
-    ledger.note(started, task=TASK.id, attempt=number)
+    journal.note(started, task=TASK.id, attempt=number)
     event = AttemptFinished(ending=Ending.FAILED, tree="t", seconds=30.0, **finished)
-    ledger.note(event, task=TASK.id, attempt=number)
+    journal.note(event, task=TASK.id, attempt=number)
 
 
 def test_the_journal_adds_up_what_attempts_used():
-    ledger = a_ledger()
-    an_attempt(ledger, 1, usage=CALL)
-    an_attempt(ledger, 2, failure=Failure.TRANSIENT, usage=CALL)
-    known = ledger.state.task(TASK.id)
+    journal = a_ledger()
+    an_attempt(journal, 1, usage=CALL)
+    an_attempt(journal, 2, failure=Failure.TRANSIENT, usage=CALL)
+    known = journal.state.task(TASK.id)
     assert known.usage == known.spent == CALL + CALL
     assert budget.sum_spent(known).seconds == 60.0
     assert known.tries[-1] == Try(2, "t", (), 30.0, Failure.TRANSIENT)
-    ledger.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=2)
-    ledger.note(TaskApproved(by="runner"), task=TASK.id)
-    assert len(ledger.state.task(TASK.id).tries) == 2  # raised: what was tried still counts
-    ledger.note(TaskApproved(by="person"), task=TASK.id)
-    known = ledger.state.task(TASK.id)
+    journal.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=2)
+    journal.note(TaskApproved(by="runner"), task=TASK.id)
+    assert len(journal.state.task(TASK.id).tries) == 2  # raised: what was tried still counts
+    journal.note(TaskApproved(by="person"), task=TASK.id)
+    known = journal.state.task(TASK.id)
     assert (known.spent, known.usage, known.tries) == (Usage(), CALL + CALL, ())
 
 
 def test_what_was_wrong_with_the_work_outlives_a_broken_connection():
-    ledger = a_ledger()
-    an_attempt(ledger, 1, findings=(Finding("TC-001", "it failed"),))
+    journal = a_ledger()
+    an_attempt(journal, 1, findings=(Finding("TC-001", "it failed"),))
     broken = (Finding("implementer", "the connection broke"),)
-    an_attempt(ledger, 2, findings=broken, failure=Failure.TRANSIENT)
-    known = ledger.state.task(TASK.id)
+    an_attempt(journal, 2, findings=broken, failure=Failure.TRANSIENT)
+    known = journal.state.task(TASK.id)
     assert [one.check for one in known.findings] == ["TC-001"]
     assert known.tries[-1].checks == ("implementer",)
 
 
 def test_a_person_is_warned_once_of_each_limit():
-    said, ledger = [], a_ledger()
+    said, journal = [], a_ledger()
     purse = RunBudget(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
-    ledger.listen(purse.hear)
-    an_attempt(ledger, 1, usage=CALL)
+    journal.listen(purse.hear)
+    an_attempt(journal, 1, usage=CALL)
     assert said == ["TASK-001 has used 80% of a limit and more: 800 of 1,000 tokens"]
     assert purse.used_up is None
-    assert purse.allowance(TASK, ledger.state.task(TASK.id)).tokens == 200
-    an_attempt(ledger, 2, usage=CALL)
-    an_attempt(ledger, 3, usage=CALL)
+    assert purse.allowance(TASK, journal.state.task(TASK.id)).tokens == 200
+    an_attempt(journal, 2, usage=CALL)
+    an_attempt(journal, 3, usage=CALL)
     assert said[1:] == ["the run has used 80% of a limit and more: $1.00 of $1.10"]
     assert str(purse.used_up) == "$1.50 of $1.10"
 
 
 def test_only_a_raised_budget_lets_a_task_go_on():
-    ledger = a_ledger()
-    an_attempt(ledger, 1, usage=CALL + CALL)
-    ledger.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=1)
-    reopen_raised([TASK], ledger, Settings())
-    assert ledger.state.task(TASK.id).status is Status.BLOCKED
-    reopen_raised([a_task(budget=Budget(tokens=2000))], ledger, Settings())
-    assert ledger.state.task(TASK.id).status is Status.PENDING
+    journal = a_ledger()
+    an_attempt(journal, 1, usage=CALL + CALL)
+    journal.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=1)
+    reopen_raised([TASK], journal, Settings())
+    assert journal.state.task(TASK.id).status is Status.BLOCKED
+    reopen_raised([a_task(budget=Budget(tokens=2000))], journal, Settings())
+    assert journal.state.task(TASK.id).status is Status.PENDING
 
 
 # --- time -----------------------------------------------------------------------------

@@ -84,48 +84,48 @@ def test_who_needs_the_task_is_not_before_it_though_they_write_what_it_reads():
 
 
 @pytest.fixture
-def ledger():
+def journal():
     found = rehearse(RunState.empty())
     found.note(TaskDone(spec=SPEC, commit="c"), task="B")
     found.note(TaskStaled(note="depends on A", via="A"), task="B")
     return found
 
 
-def released(ledger: JournalWriter):
-    ledger.note(TaskApproved(by=CUT_OFF, note="the same", reuse=True), task="B")
-    return ledger.state.task("B")
+def released(journal: JournalWriter):
+    journal.note(TaskApproved(by=CUT_OFF, note="the same", reuse=True), task="B")
+    return journal.state.task("B")
 
 
-def test_a_release_is_kept_until_it_is_done(ledger):
-    assert waits_through(ledger.state.task("B"))
-    known = released(ledger)
+def test_a_release_is_kept_until_it_is_done(journal):
+    assert waits_through(journal.state.task("B"))
+    known = released(journal)
     assert (known.status, known.reuse, known.cut_off) == (Status.PENDING, True, "the same")
     assert waits_through(known)
-    ledger.note(TaskDone(spec=SPEC, note=known.cut_off), task="B")
-    known = ledger.state.task("B")
+    journal.note(TaskDone(spec=SPEC, note=known.cut_off), task="B")
+    known = journal.state.task("B")
     assert (known.via, known.cut_off, known.note) == ("", "", "the same")
 
 
-def test_a_person_who_approves_has_it_built(ledger):
-    ledger.note(TaskApproved(by="person"), task="B")
-    known = ledger.state.task("B")
+def test_a_person_who_approves_has_it_built(journal):
+    journal.note(TaskApproved(by="person"), task="B")
+    known = journal.state.task("B")
     assert (known.reuse, known.via) == (False, "")
 
 
-def test_what_was_missing_and_is_there_again_changes_nothing_of_it(ledger):
-    released(ledger)
-    ledger.note(TaskBlocked(reason=Reason.TOOL, note="no jq"), task="B")
-    ledger.note(TaskApproved(by="runner"), task="B")
-    known = ledger.state.task("B")
+def test_what_was_missing_and_is_there_again_changes_nothing_of_it(journal):
+    released(journal)
+    journal.note(TaskBlocked(reason=Reason.TOOL, note="no jq"), task="B")
+    journal.note(TaskApproved(by="runner"), task="B")
+    known = journal.state.task("B")
     assert (known.status, known.reuse, known.cut_off) == (Status.PENDING, True, "the same")
 
 
 @pytest.mark.parametrize("is_released", [False, True])
-def test_named_in_a_change_it_has_a_reason_of_its_own(ledger, is_released):
+def test_named_in_a_change_it_has_a_reason_of_its_own(journal, is_released):
     if is_released:
-        released(ledger)
-    ledger.note(ChangeRecorded(number=2, text="faster", tasks=("B",)), task="B")
-    known = ledger.state.task("B")
+        released(journal)
+    journal.note(ChangeRecorded(number=2, text="faster", tasks=("B",)), task="B")
+    known = journal.state.task("B")
     assert (known.status, known.via, known.reuse) == (Status.STALE, "", False)
 
 

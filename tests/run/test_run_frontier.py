@@ -12,15 +12,15 @@ from runner.run.resource_locks import ResourceLocks
 
 def with_past(**durations):
     """A journal in which each task was DONE after each of its durations."""
-    ledger = a_ledger()
+    journal = a_ledger()
     for id_, all_seconds in durations.items():
         for number, seconds in enumerate(all_seconds, start=1):
             started = AttemptStarted(base="", implementer="", spec=SPEC)
-            ledger.note(started, task=id_, attempt=number)
+            journal.note(started, task=id_, attempt=number)
             done = AttemptFinished(ending=Ending.PASSED, tree="t", seconds=seconds)
-            ledger.note(done, task=id_, attempt=number)
-            ledger.note(TaskDone(spec=SPEC), task=id_, attempt=number)
-    return ledger.state
+            journal.note(done, task=id_, attempt=number)
+            journal.note(TaskDone(spec=SPEC), task=id_, attempt=number)
+    return journal.state
 
 
 def test_a_task_is_expected_to_last_as_its_own_past_else_as_its_type_else_as_all():

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from runner.run.interruption import Interruption
-from runner.run.review import Answer, Said, Spot
+from runner.run.review import Answer, Reply, Spot
 
 
 def test_a_signal_wakes_the_coordinator_and_raises_nothing():
@@ -41,13 +41,13 @@ def test_a_question_is_answered_with_wait(early):
         def ask(self, *_):
             asked.append(1)
             os.kill(os.getpid(), signal.SIGINT)
-            return Said(Answer.APPROVED)
+            return Reply(Answer.APPROVED)
 
     with interruption.listen():
         if early:
             os.kill(os.getpid(), signal.SIGINT)
         said = interruption.wrap_asker(Asker()).ask(None, None, None, Spot())
-    assert said == Said(Answer.WAITS)
+    assert said == Reply(Answer.WAITS)
     assert asked == ([] if early else [1])
 
 

@@ -23,13 +23,13 @@ from runner.run.resource_locks import ResourceLocks
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    with Journal.open(tmp_path / "journal.jsonl", run="run") as journal:
-        yield JournalWriter(journal, RunState.empty())
+def journal(tmp_path):
+    with Journal.open(tmp_path / "journal.jsonl", run="run") as file:
+        yield JournalWriter(file, RunState.empty())
 
 
 @pytest.fixture
-def seen(ledger):
+def seen(journal):
     """The kinds of effects since, `write` and `fsync` of the journal."""
     kinds = []
 
@@ -41,34 +41,34 @@ def seen(ledger):
     effects.unwatch(watch)
 
 
-def test_a_durable_event_is_on_disk_before_the_next(ledger, seen):
-    ledger.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
+def test_a_durable_event_is_on_disk_before_the_next(journal, seen):
+    journal.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
     assert seen == ["write", "fsync"]
 
 
-def test_while_it_gathers_one_sync_serves_all_that_tells_how_tasks_stand(ledger, seen):
-    with ledger.gather():
-        ledger.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
-        ledger.note(TaskBlocked(reason=Reason.CHECKS, note="no"), task="TASK-002", durable=True)
-        ledger.note(AttemptStarted(base="", implementer="", spec=SPEC), task="T", durable=True)
+def test_while_it_gathers_one_sync_serves_all_that_tells_how_tasks_stand(journal, seen):
+    with journal.gather():
+        journal.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
+        journal.note(TaskBlocked(reason=Reason.CHECKS, note="no"), task="TASK-002", durable=True)
+        journal.note(AttemptStarted(base="", implementer="", spec=SPEC), task="T", durable=True)
         assert seen == ["write"] * 3
-        ledger.sync()
+        journal.sync()
         assert seen[3:] == ["fsync"]
-        ledger.sync()
+        journal.sync()
     assert seen[4:] == []
 
 
-def test_the_word_of_a_person_never_waits_and_takes_the_rest_along(ledger, seen):
-    with ledger.gather():
-        ledger.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
-        ledger.note(TaskApproved(by="person"), task="TASK-002", durable=True)
+def test_the_word_of_a_person_never_waits_and_takes_the_rest_along(journal, seen):
+    with journal.gather():
+        journal.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
+        journal.note(TaskApproved(by="person"), task="TASK-002", durable=True)
     assert seen == ["write", "write", "fsync"]
 
 
-def test_what_is_owed_is_paid_when_the_run_breaks_off(ledger, seen):
+def test_what_is_owed_is_paid_when_the_run_breaks_off(journal, seen):
     def breaking_off():
-        with ledger.gather():
-            ledger.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
+        with journal.gather():
+            journal.note(TaskDone(spec=SPEC), task="TASK-001", durable=True)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -81,8 +81,8 @@ class Durable(AlwaysPasses):
 
     def settle(self, task, _):
         passed = AttemptFinished(ending=Ending.PASSED, tree="t", seconds=1.0)
-        self._ledger.note(passed, task=task.id, attempt=1)
-        self._ledger.note(TaskDone(spec=task.spec), task=task.id, attempt=1, durable=True)
+        self._journal.note(passed, task=task.id, attempt=1)
+        self._journal.note(TaskDone(spec=task.spec), task=task.id, attempt=1, durable=True)
         return False
 
     def land_parked(self):
@@ -105,16 +105,16 @@ class Careful(Clockwork):
         return super().wait(seconds)
 
 
-def an_engine(ledger, crew, board, text):
+def an_engine(journal, workers, board, text):
     tasks = a_graph(text)
     brief = SimpleNamespace(patterns=(), kind="", searched=())
     return Engine(
         tasks={task.id: task for task in tasks},
         selected=frozenset(task.id for task in tasks),
         weight={},
-        ledger=ledger,
+        journal=journal,
         board=board,
-        crew=crew,
+        workers=workers,
         claims=ResourceLocks(dict(CAPACITY)),
         preparation=SimpleNamespace(
             regressive={},
@@ -125,21 +125,21 @@ def an_engine(ledger, crew, board, text):
                 task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),
         ),
-        settlement=Durable(ledger),
+        settlement=Durable(journal),
         scans=None,
         head=lambda: "",
     )
 
 
-def test_no_attempt_starts_and_nobody_waits_before_the_journal_is_durable(ledger, seen):
-    crew = Careful(2, seen)
+def test_no_attempt_starts_and_nobody_waits_before_the_journal_is_durable(journal, seen):
+    workers = Careful(2, seen)
     board = SimpleNamespace(say=lambda *_: None, due=lambda **_: False, due_at=None)
-    an_engine(ledger, crew, board, "A; B; C needs A; D needs B; E needs C, D").run()
-    assert sorted(crew.started) == ["A", "B", "C", "D", "E"]
+    an_engine(journal, workers, board, "A; B; C needs A; D needs B; E needs C, D").run()
+    assert sorted(workers.started) == ["A", "B", "C", "D", "E"]
     assert seen.count("fsync") <= 6  # one for the first two, then one for an end and a start
 
 
-def test_a_plan_is_published_after_the_journal_is_durable(ledger, seen):
+def test_a_plan_is_published_after_the_journal_is_durable(journal, seen):
     """What a person reads never says more than a crash would leave."""
     told = []
     board = SimpleNamespace(
@@ -148,6 +148,6 @@ def test_a_plan_is_published_after_the_journal_is_durable(ledger, seen):
         due_at=None,
         publish=lambda *_, **__: told.append(seen[-1]),
     )
-    an_engine(ledger, Clockwork(1, {}), board, "A; B needs A").run()
+    an_engine(journal, Clockwork(1, {}), board, "A; B needs A").run()
     assert told
     assert set(told) == {"fsync"}

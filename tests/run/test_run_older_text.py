@@ -10,10 +10,10 @@ COMMITTED = {"TASK-001": Status.PENDING, "TASK-002": Status.PENDING}
 
 
 def gone(published, in_the_file):
-    ledger = a_ledger()
-    ledger.note(StatusesPublished(published, "h", "p"))
+    journal = a_ledger()
+    journal.note(StatusesPublished(published, "h", "p"))
     tasks = [a_task(id_, status=status) for id_, status in in_the_file.items()]
-    return make_take_back_test(tasks, ledger.state)(COMMITTED)
+    return make_take_back_test(tasks, journal.state)(COMMITTED)
 
 
 def test_all_that_was_written_is_gone_where_the_file_is_as_committed():

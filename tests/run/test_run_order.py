@@ -80,10 +80,10 @@ class AlwaysPasses:
     codes, halted = frozenset(), False
     preparation = SimpleNamespace(purse=None)
 
-    def __init__(self, ledger):
-        self._ledger = ledger
+    def __init__(self, journal):
+        self._journal = journal
         self.retries = SimpleNamespace(backoff=Backoff())
-        self.desk = ReviewQueue(None, None, None)
+        self.context = ReviewQueue(None, None, None)
         self.questions = SimpleNamespace(ask=None)
 
     def next_again(self):
@@ -94,8 +94,8 @@ class AlwaysPasses:
 
     def settle(self, task, _):
         done = AttemptFinished(ending=Ending.PASSED, tree="t", seconds=1.0)
-        self._ledger.note(done, task=task.id, attempt=1)
-        self._ledger.note(TaskDone(spec=task.spec), task=task.id, attempt=1)
+        self._journal.note(done, task=task.id, attempt=1)
+        self._journal.note(TaskDone(spec=task.spec), task=task.id, attempt=1)
         return False
 
     def land_parked(self):
@@ -103,19 +103,19 @@ class AlwaysPasses:
 
 
 def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
-    ledger = a_ledger()
+    journal = a_ledger()
     for id_, status in statuses.items():
         if status in STANDING:
-            ledger.note(STANDING[status], task=id_)
-    crew = Clockwork(jobs, seconds)
+            journal.note(STANDING[status], task=id_)
+    workers = Clockwork(jobs, seconds)
     brief = SimpleNamespace(patterns=(), kind="", searched=())
     Engine(
         tasks={task.id: task for task in tasks},
         selected=frozenset(selected),
         weight=TaskGraph.of(tasks).longest_remaining(seconds),
-        ledger=ledger,
+        journal=journal,
         board=SimpleNamespace(say=lambda *_: None, due=lambda **_: False, due_at=None),
-        crew=crew,
+        workers=workers,
         claims=ResourceLocks(dict(CAPACITY)),
         preparation=SimpleNamespace(
             regressive={},
@@ -126,11 +126,11 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
                 task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),
         ),
-        settlement=AlwaysPasses(ledger),
+        settlement=AlwaysPasses(journal),
         scans=None,
         head=lambda: "",
     ).run()
-    return crew.started, {id_: ledger.state.task(id_).status for id_ in statuses}
+    return workers.started, {id_: journal.state.task(id_).status for id_ in statuses}
 
 
 STANDING = {

@@ -39,19 +39,19 @@ HISTORIES = {
 
 def known_after(history):
     """The state after these events, published as a run does at its end."""
-    ledger = a_ledger()
+    journal = a_ledger()
     for event in HISTORIES[history]:
-        ledger.note(event, task="TASK-001", attempt=1)
-    status = ledger.state.task("TASK-001").status
+        journal.note(event, task="TASK-001", attempt=1)
+    status = journal.state.task("TASK-001").status
     if HISTORIES[history]:
-        ledger.note(StatusesPublished({"TASK-001": status}, "h", "p"))
-    return ledger
+        journal.note(StatusesPublished({"TASK-001": status}, "h", "p"))
+    return journal
 
 
 def read(history, status, spec=SPEC, facts=HERE):
-    ledger = known_after(history)
+    journal = known_after(history)
     task = a_task("TASK-001", status=status, spec=spec)
-    return [event for _, _, event in readings([task], ledger.state, facts)]
+    return [event for _, _, event in readings([task], journal.state, facts)]
 
 
 S = Status
@@ -116,13 +116,13 @@ def test_on_another_branch_the_commits_within_reach_count():
     st.sampled_from([{}, {"TASK-001": Landed("c1", 1, SPEC)}]),
 )
 def test_reading_twice_says_nothing_new(history, says, spec, descends, landed):
-    ledger = known_after(history)
+    journal = known_after(history)
     task = a_task("TASK-001", status=says, spec=spec)
     facts = Facts(descends=descends, landed=landed)
-    for id_, attempt, event in tuple(readings([task], ledger.state, facts)):
-        ledger.note(event, task=id_, attempt=attempt)
-    status = ledger.state.task("TASK-001").status
-    ledger.note(StatusesPublished({"TASK-001": status}, "h", "p"))
+    for id_, attempt, event in tuple(readings([task], journal.state, facts)):
+        journal.note(event, task=id_, attempt=attempt)
+    status = journal.state.task("TASK-001").status
+    journal.note(StatusesPublished({"TASK-001": status}, "h", "p"))
     settled = a_task("TASK-001", status=status, spec=spec)
     assert status is not Status.IN_PROGRESS
-    assert [event for _, _, event in readings([settled], ledger.state, facts)] == []
+    assert [event for _, _, event in readings([settled], journal.state, facts)] == []

@@ -1,16 +1,34 @@
 """The review of a task's changes: who is asked, in which order, and what an answer comes to."""
 
+from dataclasses import replace
+
 import pytest
 from run_build import SPEC, a_ledger, a_task
 
-from runner.journal.events import AttemptFinished, AttemptStarted, TaskBlocked, WriteRejected
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    TaskBlocked,
+    WriteRejected,
+    WriteReviewed,
+)
 from runner.journal.task_fold import APPROVED, REJECTED
-from runner.model import Action, Change, Ending, Reason, ReviewMode, Status, digest_of
-from runner.run.review import Answer, Review, Said, note_answer, what_follows
+from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
+from runner.run.review import (
+    WHOLE,
+    Answer,
+    Reply,
+    Review,
+    is_approved,
+    note_answer,
+    proposal_digest,
+    question_digest,
+    what_follows,
+)
 
 ONE = "TASK-001"
-YES, NO, LATER = Said(Answer.APPROVED), Said(Answer.REJECTED, "no"), Said(Answer.WAITS)
-NEXT, PREVIOUS = Said(Answer.NEXT), Said(Answer.PREVIOUS)
+YES, NO, LATER = Reply(Answer.APPROVED), Reply(Answer.REJECTED, "no"), Reply(Answer.WAITS)
+NEXT, PREVIOUS = Reply(Answer.NEXT), Reply(Answer.PREVIOUS)
 
 
 class Person:
@@ -22,7 +40,7 @@ class Person:
 
     def ask(self, task, change, before, spot):
         assert (task.id, before) == (ONE, None)
-        told = f" {spot.said}" if spot.said else ""
+        told = f" {spot.note}" if spot.note else ""
         self.shown.append(f"{change.path} {spot.number}/{spot.count} left {spot.left}{told}")
         return self.said.pop(0)
 
@@ -34,24 +52,24 @@ def changes(*paths):
     ]
 
 
-def ruled(ledger, person, *paths, mode=ReviewMode.PROMPT, insisted=False):
-    review = Review(ledger, person, insisted)
+def ruled(journal, person, *paths, mode=ReviewMode.PROMPT, insisted=False):
+    review = Review(journal, person, insisted)
     return review.rule(a_task(ONE), 1, changes(*paths), mode, lambda _: None)
 
 
-def held(ledger, *paths):
+def held(journal, *paths):
     """Work that waits for a review before it was proven."""
     started = AttemptStarted(base="", implementer="command", spec=SPEC, patterns=(), slot=0)
     ended = AttemptFinished(
         ending=Ending.WAITS, tree="t", seconds=1.0, held="review", ref="held/TASK-001"
     )
     for event in (started, ended, TaskBlocked(reason=Reason.REVIEW, note="waits")):
-        ledger.note(event, task=ONE, attempt=1)
+        journal.note(event, task=ONE, attempt=1)
     return changes(*paths)
 
 
-def answered(ledger, change, said):
-    note_answer(ledger, ONE, 1, change, said)
+def answered(journal, change, said):
+    note_answer(journal, ONE, 1, change, said)
 
 
 # --- who is asked ---------------------------------------------------------------------
@@ -65,15 +83,29 @@ def test_a_control_file_is_shown_to_a_person(mode):
 
 
 def test_only_a_persons_own_off_lets_control_files_land_unseen():
-    ledger = a_ledger()
-    assert ruled(ledger, None, ".envrc", mode=ReviewMode.AUTO, insisted=True).answer is Answer.WAITS
-    ruling = ruled(ledger, None, ".envrc", mode=ReviewMode.OFF, insisted=True)
+    journal = a_ledger()
+    assert (
+        ruled(journal, None, ".envrc", mode=ReviewMode.AUTO, insisted=True).answer is Answer.WAITS
+    )
+    ruling = ruled(journal, None, ".envrc", mode=ReviewMode.OFF, insisted=True)
     assert (ruling.answer, ruling.how) == (Answer.APPROVED, "off")
 
 
 def test_files_that_steer_nothing_land_by_the_commands_word():
     ruling = ruled(a_ledger(), None, "a.txt", mode=ReviewMode.AUTO, insisted=True)
     assert (ruling.answer, ruling.how) == (Answer.APPROVED, "auto")
+
+
+def test_a_change_that_is_proven_twice_in_one_attempt_is_recorded_once():
+    journal = a_ledger()
+    review = Review(journal, None, insisted=False)
+
+    def rule(attempt, *paths):
+        before = journal.state.seq
+        review.rule(a_task(ONE), attempt, changes(*paths), ReviewMode.OFF, lambda _: None)
+        return journal.state.seq - before
+
+    assert [rule(1, "a.txt"), rule(1, "a.txt", "b.txt"), rule(2, "a.txt")] == [1, 1, 1]
 
 
 # --- in which order -------------------------------------------------------------------
@@ -104,7 +136,7 @@ def test_a_file_that_was_applied_can_be_looked_at_again_and_refused():
 
 
 def test_one_yes_for_all_that_are_left_is_heard():
-    person = Person(YES, Said(Answer.APPROVED, for_all=True))
+    person = Person(YES, Reply(Answer.APPROVED, for_all=True))
     assert ruled(a_ledger(), person, "a", "b", "c").answer is Answer.APPROVED
 
 
@@ -112,40 +144,52 @@ def test_one_yes_for_all_that_are_left_is_heard():
 
 
 def test_what_waits_before_its_proof_is_held():
-    ledger = a_ledger()
-    held(ledger, "a")
-    known = ledger.state.task(ONE)
+    journal = a_ledger()
+    held(journal, "a")
+    known = journal.state.task(ONE)
     assert (known.status, known.held.kind, known.held.attempt) == (Status.BLOCKED, "review", 1)
     assert known.passed is None
 
 
 def test_nothing_follows_before_every_file_is_answered():
-    ledger = a_ledger()
-    proposed = held(ledger, "a", "b")
-    answered(ledger, proposed[0], YES)
-    assert what_follows(ledger.state, ONE, proposed) == ()
+    journal = a_ledger()
+    proposed = held(journal, "a", "b")
+    answered(journal, proposed[0], YES)
+    assert what_follows(journal.state, ONE, proposed) == ()
 
 
 @pytest.mark.parametrize(("said", "note"), [(YES, APPROVED), (NO, REJECTED)])
 def test_once_all_is_said_the_task_stands_as_it_was_said(said, note):
-    ledger = a_ledger()
-    (proposed,) = held(ledger, "a")
-    answered(ledger, proposed, said)
-    for event in what_follows(ledger.state, ONE, [proposed]):
-        ledger.note(event, task=ONE, attempt=1)
-    known = ledger.state.task(ONE)
+    journal = a_ledger()
+    (proposed,) = held(journal, "a")
+    answered(journal, proposed, said)
+    for event in what_follows(journal.state, ONE, [proposed]):
+        journal.note(event, task=ONE, attempt=1)
+    known = journal.state.task(ONE)
     assert (known.status, known.note, known.tries) == (Status.PENDING, note, ())
     assert (known.held is None) == (said is NO)
-    assert what_follows(ledger.state, ONE, [proposed]) == ()
+    assert what_follows(journal.state, ONE, [proposed]) == ()
 
 
 def test_a_no_after_a_yes_is_heard():
-    ledger = a_ledger()
-    (proposed,) = held(ledger, "a")
+    journal = a_ledger()
+    (proposed,) = held(journal, "a")
     for said in (YES, NO):
-        answered(ledger, proposed, said)
-        for event in what_follows(ledger.state, ONE, [proposed]):
-            ledger.note(event, task=ONE, attempt=1)
-    known = ledger.state.task(ONE)
+        answered(journal, proposed, said)
+        for event in what_follows(journal.state, ONE, [proposed]):
+            journal.note(event, task=ONE, attempt=1)
+    known = journal.state.task(ONE)
     assert (known.note, known.held) == (REJECTED, None)
-    assert isinstance(ledger.state.review(ONE, "a", None, proposed.after), WriteRejected)
+    assert isinstance(journal.state.review(ONE, "a", None, proposed.after), WriteRejected)
+
+
+def test_an_approval_is_of_these_files_and_of_the_questions_that_were_shown():
+    journal, files = a_ledger(), changes("a.txt", "b.txt")
+    asked = Finding("integrity", "`test_price` as it was fails on this code", line=3)
+    answer = WriteReviewed(WHOLE, question_digest(asked), proposal_digest(files), "applied")
+    journal.note(answer, task=ONE, attempt=1)
+    assert is_approved(journal.state, ONE, files, [asked])
+    assert is_approved(journal.state, ONE, files, [replace(asked, line=99)])
+    assert not is_approved(journal.state, ONE, files, [asked, replace(asked, message="another")])
+    assert not is_approved(journal.state, ONE, files[:1], [asked])
+    assert not is_approved(journal.state, "TASK-002", files, [asked])

@@ -32,7 +32,7 @@ class Site:
         return self.leases.settings
 
     @property
-    def crew(self):
+    def workers(self):
         return SimpleNamespace(report=self.hear)
 
     def hear(self, task, attempt, event):

@@ -52,7 +52,7 @@ def test_the_nearest_id_is_offered():
     assert error.value.hint == 'did you mean "TASK-003"?'
     with pytest.raises(RunnerError) as error:
         find_id("everything", ["TASK-003"])
-    assert error.value.hint == "`runner list` shows every task"
+    assert error.value.hint == "`runner status --list` shows every task"
 
 
 @pytest.mark.parametrize("typed", ["²", "٣", "9" * 5_000, "A-²", "", "-1"])

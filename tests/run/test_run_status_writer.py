@@ -184,10 +184,10 @@ def test_statuses_that_are_made_as_they_are_asked_for_are_those_made_at_once():
         a_task("TASK-002", depends_on=("TASK-001",), type="milestone"),
         a_task("TASK-003"),
     ]
-    ledger = a_ledger()
+    journal = a_ledger()
     places = TaskGraph.of(tasks).places
-    now = StatusesNow(tasks, places, ledger)
-    assert dict(now) == statuses_of(tasks, ledger)
+    now = StatusesNow(tasks, places, journal)
+    assert dict(now) == statuses_of(tasks, journal)
     assert list(now) == ["TASK-001", "TASK-002", "TASK-003"]
     assert len(now) == 3
     with pytest.raises(KeyError):

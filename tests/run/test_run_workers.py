@@ -101,39 +101,39 @@ def test_of_attempts_that_are_started_together_none_begins_before_all_are_given(
         return SimpleNamespace(close=lambda: None, settings=None)
 
     monkeypatch.setattr(workers, "attempt", begin)
-    crew = workers.WorkerPool(3, make_site)
+    pool = workers.WorkerPool(3, make_site)
     named = [SimpleNamespace(id=f"TASK-{n}") for n in range(3)]
     tasks = [SimpleNamespace(task=one, is_check=False) for one in named]
-    crew.start_together([(one, crew.take_slot()) for one in tasks])
-    came = [crew.wait(90) for _ in tasks]
+    pool.start_together([(one, pool.take_slot()) for one in tasks])
+    came = [pool.wait(90) for _ in tasks]
     assert given == [(0, False), (1, False), (2, False)]
     assert {(one.task, one.result()) for one in came} == {(f"TASK-{n}",) * 2 for n in range(3)}
-    crew.start_together([(tasks[0], crew.take_slot())])
-    assert crew.wait(90).result() == "TASK-0"
-    crew.close()
+    pool.start_together([(tasks[0], pool.take_slot())])
+    assert pool.wait(90).result() == "TASK-0"
+    pool.close()
 
 
 def test_a_signal_that_wakes_no_wait_is_heard_within_moments():
     """As one does that comes right before the coordinator begins to wait."""
-    crew, heard = workers.WorkerPool(1, lambda *_: None), []
+    pool, heard = workers.WorkerPool(1, lambda *_: None), []
     done = threading.Event()
-    before = signal.signal(signal.SIGUSR1, lambda *_: (heard.append(1), crew.interrupt()))
+    before = signal.signal(signal.SIGUSR1, lambda *_: (heard.append(1), pool.interrupt()))
 
     def send():
         # To this thread alone: the one that waits is not woken by it.
         time.sleep(0.2)
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
         done.wait(30)
-        crew._put(None)
+        pool._put(None)
 
     sender = threading.Thread(target=send)
     sender.start()
     try:
-        message = crew.wait()
+        message = pool.wait()
         assert heard, "the wait ended without the signal"
         assert isinstance(message, workers.Interrupted)
     finally:
         done.set()
         sender.join()
         signal.signal(signal.SIGUSR1, before)
-        crew.close()
+        pool.close()

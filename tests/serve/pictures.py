@@ -1,4 +1,4 @@
-"""The pictures of docs/page.md: a real build of examples/bookings, looked at with Chromium.
+"""The pictures of docs/guides/page.md: a real build of examples/bookings, looked at with Chromium.
 
 make pictures
 """
@@ -77,7 +77,7 @@ def _take_team(folder: Path, shop: Path) -> None:
     """A build of a team that waits for a person, as a reviewer sees it."""
     from team_people import Team
 
-    from runner.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.build_queue import Wanted, queue_build
 
     plan = shop / "TASK-GRAPH.md"
     head, mark, rest = plan.read_text().partition("## TASK-003")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from site_process import Client
 
-from runner.team.people import ROLES, Doer, add_person, make_token
-from runner.team.repository_list import Registered, add_repository
-from runner.team.store_engine import find_address, make_place, open_engine
-from runner.team.store_upkeep import go_up
+from runner.extensions.team.people import ROLES, Doer, add_person, make_token
+from runner.extensions.team.repository_list import Registered, add_repository
+from runner.extensions.team.store_engine import find_address, make_place, open_engine
+from runner.extensions.team.store_upkeep import go_up
 
 HERE = Doer("root@here")
 

@@ -17,12 +17,12 @@ from starlette.requests import Request
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.extensions.telemetry.metrics import Folder, Metrics, TeamFigures
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.log import Journal
 from runner.model import Ending, Finding
 from runner.serve.builds import Build, Builds
 from runner.serve.listener import read_token
-from runner.serve.metrics import Folder, Metrics, TeamFigures
 
 NEVER = """\
 ## TASK-003: Never
@@ -187,9 +187,9 @@ def test_one_that_cannot_be_read_hides_no_other(workplace, serve, token):
 
 
 def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
-    from runner.team.build_queue import Wanted, queue_build
-    from runner.team.repository_list import Registered
-    from runner.team.store_engine import find_address, open_store
+    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.repository_list import Registered
+    from runner.extensions.team.store_engine import find_address, open_store
 
     workplace.plan(GREET)
     site = serve()
@@ -210,9 +210,6 @@ def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
         found[None, "runner_budget_dollars", part, ""]
         for part in ("bound", "spent", "given", "left")
     ] == [20.0, 1.25, 2.0, 16.75]
-    assert {
-        key[2]: value for key, value in found.items() if key[1] == "runner_budget_hourly_calls"
-    } == {"bound": 3600, "given": 360, "left": 3240}
     (workplace.home / "state/runner/team/store.sqlite").write_bytes(b"no store at all" * 100)
     found = scrape(site, token)
     assert found[None, "runner_store_up"] == 0
@@ -221,16 +218,16 @@ def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
 
 def spend_some(address):
     """Have a budget of which one claim spent a part, and another goes on with its share."""
-    from runner.team.budget_share import Bound, Share
-    from runner.team.build_claim import Claimer, claim_build, finish_build
-    from runner.team.build_queue import Wanted, queue_build
-    from runner.team.repository_list import Registered
-    from runner.team.store_engine import open_store
-    from runner.team.team_budget import set_bound
+    from runner.extensions.team.budget_share import Bound, Share
+    from runner.extensions.team.build_claim import Claimer, claim_build, finish_build
+    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.repository_list import Registered
+    from runner.extensions.team.store_engine import open_store
+    from runner.extensions.team.team_budget import set_bound
 
     with open_store(address) as store:
         queue_build(store, Wanted(Registered("shop", "/x", "main", "", "", "", ""), "ada"))
-        set_bound(store, Bound("", 20.0, share=2.0, calls="60/minute"))
+        set_bound(store, Bound("", 20.0, share=2.0))
         one = claim_build(store, Claimer("w", "here"))
         assert claim_build(store, Claimer("v", "here")) is not None
         finish_build(store, one, "COMPLETED", "", "", Share(2.0, 1.25))

@@ -32,7 +32,7 @@ Words, and `code`.
   - TC-004 (unit): `python3 -m unittest a.very.long.path.that.does.not.fit.on.a.narrow.screen`
 """
 SHORT = GREET.replace('TEXT = "hello"', 'TEXT = "hello"\nNAME = "you"')
-PAGES = ("", "/review", "/plan", "/plan?edit", "/log", "/new")
+PAGES = ("", "/review", "/plan", "/plan?edit", "/log", "/time", "/new")
 
 
 @pytest.fixture
@@ -65,6 +65,9 @@ def look_for_faults(tab, address):
     return found
 
 
+@pytest.mark.nightly(
+    sibling="tests/serve/test_serve_accessible.py::test_empty_pages_have_no_serious_fault_and_say_what_to_type"
+)
 @pytest.mark.skipif(not AXE.exists(), reason=MISSING)
 def test_full_pages_have_no_serious_fault(full, person):
     tab = person().tab()

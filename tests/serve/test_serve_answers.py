@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
+import held_out_plans
 import pytest
-from held_out_plans import WRONG, planned
+from held_out_plans import WRONG, told
 from site_plans import GREET, HOSTILE, NOTE, journal
 
+PAGES = ("", "/tasks/TASK-001", "/review", "/review/TASK-001", "/plan", "/log")
 SLOW = """\
 ## TASK-003: Slow
 - Status: PENDING
@@ -42,11 +45,7 @@ def test_an_approval_is_of_what_was_shown_and_says_that_it_came_from_the_page(wo
 @pytest.fixture
 def failed(workplace, serve, monkeypatch):
     """TASK-001 waits since its held-out tests failed."""
-    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
-    lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
-    workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
-    planned(workplace, command="python3 build.py")
-    assert workplace.run().code == 3
+    held_out_plans.failed(workplace, monkeypatch)
     return serve()
 
 
@@ -70,6 +69,26 @@ def test_failed_held_out_tests_are_shown_to_a_session_that_may_approve(workplace
     assert status == 200
     assert workplace.run().code == 0
     assert workplace.read("shop.py") == WRONG["shop.py"]
+    task = failed.get(f"/b/{failed.build}/tasks/TASK-001")[1]
+    assert "A1: a price is a number" in task.partition(">Acceptance<")[2]
+    assert "does not count: waived" in task
+
+
+def test_no_page_and_no_answer_of_the_api_tells_a_held_out_file(failed):
+    build = f"/b/{failed.build}"
+    item = failed.get(f"{build}/review/TASK-001")[1]
+    assert "not met, by held-out tests TC-002" in item.partition(">Acceptance<")[2]
+    described = failed.api("/openapi.json")[1]["paths"]
+    paths = [f"/api/v1{path}" for path, ways in described.items() if "get" in ways]
+    paths += [f"{build}{rest}" for rest in PAGES]
+    filled = {"build": failed.build, "task": "TASK-001", "item": "TASK-001"}
+    asked = 0
+    for path in paths:
+        at = re.sub(r"\{(\w+)(:\w+)?\}", lambda name: filled.get(name[1], "1"), path)
+        status, said = failed.get(at, X_Runner_Secret=failed.secret)
+        asked += status == 200
+        assert told(said) == [], at
+    assert asked > len(PAGES)
 
 
 def test_of_two_answers_at_once_one_wins_and_the_other_is_told(workplace, held):
@@ -227,7 +246,7 @@ def test_hostile_texts_are_shown_as_texts(workplace, serve):
     ]
     workplace.plan(*tasks, title="<script>window.hit=1</script>")
     site = serve()
-    pages = ["", "/review", "/plan", "/plan?edit", "/log", "/log?task=TASK-001", "/new"]
+    pages = ["", "/review", "/plan", "/plan?edit", "/log", "/log?task=TASK-001", "/time", "/new"]
     pages += [f"/tasks/TASK-{number:03d}" for number in range(1, len(HOSTILE) + 1)]
     for path in pages:
         status, body = site.get(f"/b/{site.build}{path}")

@@ -76,6 +76,9 @@ def home(tmp_path):
     hooks.unregister_all()
 
 
+@pytest.mark.nightly(
+    sibling="tests/serve/test_serve_api.py::test_every_path_of_the_document_is_answered"
+)
 def test_the_document_of_the_api_holds_against_our_own_contract_gate(held, tmp_path, home):
     status, document = held.api("/openapi.json")
     assert status == 200

@@ -10,7 +10,7 @@ import time
 from held_out_plans import WRONG, planned
 from site_plans import GREET, HOSTILE, NOTE, journal
 
-TOLD = re.compile("does not wait for you|is not what you were shown|was answered meanwhile")
+TOLD = re.compile("has nothing to approve|is not what you were shown|was answered meanwhile")
 ENTERED = "!!sessionStorage.getItem('runner-secret') && !!window.htmx"
 
 

@@ -11,7 +11,6 @@ from site_process import PATIENCE
 from runner.config.paths import Places
 from runner.serve import application, listener
 from runner.serve.builds import Builds
-from runner.serve.metrics import TeamFigures
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -402,7 +401,7 @@ def test_it_does_not_end_while_its_pages_are_being_imported(workplace, monkeypat
         listener.Door.open(0),
         Places.of(os.environ),
         lambda _: signal.raise_signal(signal.SIGTERM),
-        count_queue=TeamFigures,
+        environ=os.environ,
     )
     assert made
 

@@ -10,8 +10,8 @@ from test_team_roles import DOCUMENT, SHOP
 from runner.contracts.inside import drive
 from runner.contracts.inside.application import Inventory
 from runner.contracts.inside.report import Report
-from runner.team.build_queue import Wanted, find_build, queue_build
-from runner.team.shown_work import ShownWork, write_shown
+from runner.extensions.team.build_queue import Wanted, find_build, queue_build
+from runner.extensions.team.shown_work import ShownWork, write_shown
 
 __all__ = ["home"]
 
@@ -23,8 +23,11 @@ def team(tmp_path, alone):
     made.close()
 
 
+@pytest.mark.nightly(
+    sibling="tests/serve/test_team_api.py::test_every_path_of_the_document_is_answered_and_every_route_is_in_it"
+)
 def test_the_document_of_a_team_s_api_holds_against_our_own_contract_gate(team, tmp_path, home):
-    from runner.team.repository_list import repositories
+    from runner.extensions.team.repository_list import repositories
 
     with team.store.write() as connection:
         fields = {name: getattr(SHOP, name) for name in SHOP.__slots__}
@@ -61,13 +64,14 @@ def test_the_document_of_a_team_s_api_holds_against_our_own_contract_gate(team, 
 
 
 def test_every_path_of_the_document_is_answered_and_every_route_is_in_it(team):
-    from runner.serve.openapi import team_document
-    from runner.serve.team_access import NEEDS
+    from runner.extensions.team import page_operations
+    from runner.extensions.team.team_access import NEEDS
+    from runner.serve.openapi import openapi_document
 
     build = queue_build(team.store, Wanted(SHOP, "ada"))
     client = team.serve().sign_in("admin")
     paths = client.api("/openapi.json")[1]["paths"]
-    assert paths == team_document()["paths"]
+    assert paths == openapi_document(page_operations.ROWS)["paths"]
     known = {f"{way.upper()} /api/v1{path}" for path, ways in paths.items() for way in ways}
     assert known == {row for row in NEEDS if "/api/v1" in row and "openapi" not in row}
     for path, ways in paths.items():

@@ -7,8 +7,14 @@ from site_plans import GREET, NOTE
 from team_people import HERE, Team
 from test_serve_accessible import AXE, MISSING, look_for_faults
 
-from runner.team.build_queue import Wanted, cancel_build, list_builds, look_into, queue_build
-from runner.team.people import list_people, revoke_token
+from runner.extensions.team.build_queue import (
+    Wanted,
+    cancel_build,
+    list_builds,
+    look_into,
+    queue_build,
+)
+from runner.extensions.team.people import list_people, revoke_token
 
 SETTLED = " && !document.querySelector('.htmx-added, .htmx-settling, .htmx-swapping')"
 """And htmx has taken up what it put in."""
@@ -144,16 +150,16 @@ def test_pages_of_a_team_have_no_serious_fault_full_and_empty(team, workplace, p
     assert look_for_faults(tab, f"{server.origin}/open") == []
     tab = come_in(person, server, "admin")
     assert look_for_faults(tab, f"{server.origin}/") == []
-    assert "runner repo add" in tab.text
+    assert "runner team repo add" in tab.text
     assert look_for_faults(tab, f"{server.origin}/new") == []
-    assert "runner repo add" in tab.text
+    assert "runner team repo add" in tab.text
     workplace.plan(REVIEWED, NOTE)
     shop = team.repository(workplace)
     assert look_for_faults(tab, f"{server.origin}/") == []
-    assert f"runner queue {shop.name}" in tab.text
+    assert f"runner team queue {shop.name}" in tab.text
     build = queue_build(team.store, Wanted(shop, "x"))
     tab.go(f"{server.origin}/q/{build.short}")
-    assert "runner worker" in tab.text
+    assert "runner team worker" in tab.text
     team.work()
     cancel_build(team.store, queue_build(team.store, Wanted(shop, "y", wish="say more")), "x")
     pages = ("/?all", "/new", "/people", f"/q/{build.short}", f"/q/{build.short}/review/TASK-001")

@@ -8,16 +8,16 @@ import pytest
 from starlette.routing import Route
 from team_people import HERE, Team, certificate, status
 
+from runner.extensions.team.build_queue import Wanted, queue_build
+from runner.extensions.team.people import ROLES, list_acts, make_token, revoke_token, set_role
+from runner.extensions.team.repository_list import Registered
+from runner.extensions.team.shown_work import ShownWork, write_shown
+from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
+from runner.extensions.team.team_board import TeamContext
+from runner.extensions.team.team_server import make_team_application
+from runner.extensions.telemetry.metrics import Metrics, TeamFigures
 from runner.serve.access import Links
-from runner.serve.application import make_team_application
 from runner.serve.builds import Builds
-from runner.serve.metrics import Metrics, TeamFigures
-from runner.serve.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
-from runner.serve.team_board import TeamDesk
-from runner.team.build_queue import Wanted, queue_build
-from runner.team.people import ROLES, list_acts, make_token, revoke_token, set_role
-from runner.team.repository_list import Registered
-from runner.team.shown_work import ShownWork, write_shown
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "root@here")
 DOCUMENT = {"title": "Greeting", "kind": "writes", "note": "", "signs": ["writes"], "tone": "ask"}
@@ -44,7 +44,7 @@ def waiting(team):
 def test_every_route_is_in_the_table_and_every_row_is_a_route(team, tmp_path):
     access = TeamAccess(Links(tmp_path), "x", team.store, is_secure=False)
     metrics = Metrics(Builds(()), tmp_path / "token", TeamFigures)
-    app = make_team_application(TeamDesk(team.store), access, metrics, bool)
+    app = make_team_application(TeamContext(team.store), access, metrics, bool)
     found = {
         f"{way} {one.path}": one.needs
         for one in app.routes

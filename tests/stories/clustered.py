@@ -38,7 +38,7 @@ class Lent:
 
 def begun(home):
     """A cluster of two workers, which know the stand-in agent of these stories."""
-    from runner.run.executors.local_cluster import LocalCluster
+    from runner.extensions.cluster.local_cluster import LocalCluster
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_")}
     environ |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}

@@ -34,7 +34,7 @@ def on_the_cluster(at_home, request, monkeypatch):
         return
     from clustered import Lent
 
-    from runner.run.executors import local_cluster
+    from runner.extensions.cluster import local_cluster
 
     cluster = request.getfixturevalue("shared_cluster")
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(cluster))

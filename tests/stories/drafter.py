@@ -6,8 +6,8 @@ from pathlib import Path
 
 from runner.context.task_plan import read_plan
 from runner.implementers import registry
-from runner.implementers.base import Mode, Said
-from runner.implementers.command import failure, output_of, summary_of, work
+from runner.implementers.base import Mode, WorkResult
+from runner.implementers.command import failure, output_of, summarize, work
 
 NAME = "drafter"
 
@@ -25,13 +25,13 @@ class Drafter:
     def for_task(cls, task, settings):
         return cls(task.command or settings.command)
 
-    def implement(self, brief, bench):
-        told = {"MODE": bench.mode.value, "RUNNER_ATTEMPT": str(brief.attempt)}
-        ran = work(self.line, bench, told, stdin=brief.text.encode())
-        failed = failure(ran, bench, "the agent")
+    def implement(self, brief, context):
+        told = {"MODE": context.mode.value, "RUNNER_ATTEMPT": str(brief.attempt)}
+        ran = work(self.line, context, told, stdin=brief.text.encode())
+        failed = failure(ran, context, "the agent")
         text = output_of(ran)
-        plan = read_plan(text) if bench.mode is Mode.PLAN and "## Steps" in text else None
-        return Said(summary_of(ran), findings=(failed,) if failed else (), plan=plan)
+        plan = read_plan(text) if context.mode is Mode.PLAN and "## Steps" in text else None
+        return WorkResult(summarize(text), findings=(failed,) if failed else (), plan=plan)
 
 
 def a_plan(*files, steps=("Write it",), phases=()):

@@ -70,3 +70,17 @@ def planned(workplace, *fields, files=None, **more):
     workplace.write({"tests/.keep": "", "conftest.py": ""})
     workplace.plan(a_held_out_task(files, *fields, **more))
     hold_out(workplace, files)
+
+
+def failed(workplace, monkeypatch):
+    """A repository whose task waits: its held-out tests failed, and the store has their output."""
+    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
+    workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
+    planned(workplace, command="python3 build.py")
+    assert workplace.run().code == 3
+
+
+def told(text):
+    """What a text tells of a held-out test: a line of it, its id, or how it failed."""
+    return [one for one in (SECRET, "test_many_items", "102 == 300") if one in text]

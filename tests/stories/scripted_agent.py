@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Failure, Finding, Usage
 
@@ -25,15 +25,15 @@ class Script:
     told: list = field(default_factory=list)
     """(task, brief, bench) of every attempt."""
 
-    def play(self, brief, bench):
-        self.told.append((brief.task.id, brief, bench))
+    def play(self, brief, context):
+        self.told.append((brief.task.id, brief, context))
         number = sum(id_ == brief.task.id for id_, _, _ in self.told) - 1
         steps = self.steps[brief.task.id]
         step = steps[min(number, len(steps) - 1)]
-        return step(bench) if callable(step) else step
+        return step(context) if callable(step) else step
 
     def attempts(self, task="TASK-001"):
-        return [(brief, bench) for id_, brief, bench in self.told if id_ == task]
+        return [(brief, context) for id_, brief, context in self.told if id_ == task]
 
     def installed(self, monkeypatch):
         """The script as the implementer `scripted` of this test."""
@@ -46,8 +46,8 @@ class Script:
             def for_task(cls, _task, _settings):
                 return cls()
 
-            def implement(self, brief, bench):
-                return script.play(brief, bench)
+            def implement(self, brief, context):
+                return script.play(brief, context)
 
         monkeypatch.setitem(IMPLEMENTERS, "scripted", Scripted)
         for name, value in ALONE.items():
@@ -58,17 +58,17 @@ class Script:
 def writes(files, **said):
     """A step that writes these files."""
 
-    def step(bench):
+    def step(context):
         for path, text in files.items():
-            (bench.place.tree / path).write_text(text)
-        return Said(**said)
+            (context.place.tree / path).write_text(text)
+        return WorkResult(**said)
 
     return step
 
 
 def fails(failure, message, **said):
     """A step that comes to nothing for a reason of its own."""
-    return Said(findings=(Finding("implementer", message),), failure=failure, **said)
+    return WorkResult(findings=(Finding("implementer", message),), failure=failure, **said)
 
 
 OVERLOADED = fails(Failure.TRANSIENT, "the provider is overloaded")

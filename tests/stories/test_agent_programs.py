@@ -21,12 +21,12 @@ def agent(workplace, alone, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNNER_JOBS", "1")
 
     def script(tasks, *, sandbox="auto", **settings):
-        desk = tmp_path / "desk"
-        desk.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, desk)
-        (desk / "script.json").write_text(json.dumps({"tasks": tasks}))
-        words = [sys.executable, str(desk / "stand_in.py"), str(desk / "script.json")]
-        told = {"agent_command": shlex.join(words), "sandbox_read": [str(desk)], **settings}
+        context = tmp_path / "desk"
+        context.mkdir(exist_ok=True)
+        shutil.copy(STAND_IN, context)
+        (context / "script.json").write_text(json.dumps({"tasks": tasks}))
+        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
+        told = {"agent_command": shlex.join(words), "sandbox_read": [str(context)], **settings}
         told["sandbox"] = sandbox if shutil.which("bwrap") else "none"
         lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
         file = alone / "config/runner/runner.toml"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from runner.implementers import registry
-from runner.implementers.base import Mode, Said
+from runner.implementers.base import Mode, WorkResult
 from runner.model import TaskPlan
 
 
@@ -25,17 +25,17 @@ class SlowAgent:
     def for_task(self, _task, _settings):
         return self
 
-    def implement(self, brief, bench):
+    def implement(self, brief, context):
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
         time.sleep(0.15)
         path = f"{brief.task.id}.txt"
-        if bench.mode is Mode.EXECUTE:
-            (bench.place.tree / path).write_text("made\n")
+        if context.mode is Mode.EXECUTE:
+            (context.place.tree / path).write_text("made\n")
         with self._lock:
             self._now -= 1
-        return Said("made it", plan=TaskPlan(("write it",), (path,)))
+        return WorkResult("made it", plan=TaskPlan(("write it",), (path,)))
 
 
 @pytest.fixture

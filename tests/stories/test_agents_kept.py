@@ -4,7 +4,7 @@ import pytest
 from scripted_agent import OVERLOADED, Script, writes
 from workplace import a_task
 
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.journal.session_events import ToolCalled
 from runner.model import Failure, Finding, Usage
 
@@ -63,7 +63,7 @@ def test_what_landed_in_the_end_leaves_nothing_behind(workplace, monkeypatch):
 
 
 def test_a_block_is_only_said_to_be_over_where_something_was_missing(workplace, monkeypatch):
-    refused = Said(
+    refused = WorkResult(
         findings=(Finding("implementer", "401 unauthorized", hint="log in with the program"),),
         failure=Failure.DETERMINISTIC,
     )
@@ -95,7 +95,7 @@ def test_a_command_that_gives_the_same_bytes_again_is_called_twice(workplace):
     assert ended.code == 1, ended.said
     assert [one["attempt"] for one in workplace.happened("attempt.finished")] == [1, 2]
     line = workplace.status_line("TASK-001")
-    assert "TC-001 failed twice; attempts 1 and 2 came to the same files" in line
+    assert "TC-001 failed twice; attempts 1 and 2 produced identical files" in line
 
 
 # --- budgets --------------------------------------------------------------------------
@@ -104,20 +104,20 @@ def test_a_command_that_gives_the_same_bytes_again_is_called_twice(workplace):
 def calls(count, **said):
     """A step that calls so many tools, and says after each what it has used."""
 
-    def step(bench):
+    def step(context):
         for number in range(1, count + 1):
-            bench.record(ToolCalled("read", "0" * 64, Usage(100 * number, tool_calls=number)))
+            context.record(ToolCalled("read", "0" * 64, Usage(100 * number, tool_calls=number)))
         usage = Usage(100 * count, tool_calls=count)
-        return Said(usage=usage, **said)
+        return WorkResult(usage=usage, **said)
 
     return step
 
 
 def test_limits_of_an_attempt_warn_while_it_goes_on(workplace, monkeypatch):
-    def goes_on(bench):
-        calls(4)(bench)
-        (bench.place.tree / "a.txt").write_text("good\n")
-        return Said(usage=Usage(500, tool_calls=5))
+    def goes_on(context):
+        calls(4)(context)
+        (context.place.tree / "a.txt").write_text("good\n")
+        return WorkResult(usage=Usage(500, tool_calls=5))
 
     Script({"TASK-001": [goes_on]}).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_ATTEMPT_TOOL_CALLS", "5")

@@ -30,7 +30,7 @@ def test_a_run_and_a_ship_are_stored_once_they_are_over(workplace, tmp_path, mon
     workplace.plan(a_file("TASK-001", "a.txt"))
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
-    assert "behind this run: runner artifacts list" in ended.said
+    assert "behind this run: runner team artifacts list" in ended.said
     until(lambda: "metadata.json" in stored(workplace))
     shipped = workplace.runner("ship", "--unproven")
     assert shipped.code == 0, shipped.said

@@ -39,7 +39,7 @@ REFUSED = {
     "an id twice": (with_line("Write it plainly.", "\n## TASK-008: Again\n\n- Output files: `b.txt`"), None, "twice"),  # noqa: E501
     "an id of another kind": (GOOD.replace("TASK-008", "T08"), 1, "no new id"),
     "an unknown dependency": (with_line(NEEDS, "- Depends on: TASK-404"), 3, "TASK-404"),
-    "itself": (with_line(NEEDS, "- Depends on: TASK-008"), 3, "circle"),
+    "itself": (with_line(NEEDS, "- Depends on: TASK-008"), 3, "cycle"),
     "a circle": (with_line(NEEDS, "- Depends on: TASK-009") + "", 3, "TASK-009"),
     "a misspelt dependency": (with_line(NEEDS, "- Blocked by: TASK-007"), 3, "Blocked by"),
     "an absolute path": (with_line(OUT, "`/etc/passwd`"), 4, "/etc/passwd"),

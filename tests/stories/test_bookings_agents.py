@@ -88,12 +88,12 @@ def script_of(files):
     badly("TASK-003", {"write": "booking/helpers.py", "content": "x = 1\n"})
     badly("TASK-004", {"loop": 200})
     rule, test = finished["booking/overlap.py"], finished["tests/test_desk.py"]
-    desk = finished["booking/desk.py"]
+    context = finished["booking/desk.py"]
     assert RULE in rule
     noted = {"write": "booking/overlap.py", "content": f"# Half open: [start, end).\n{rule}"}
     changed = {"write": "booking/overlap.py", "content": rule.replace(RULE, TOUCHING)}
     tasks["TASK-013"] = {"attempts": [[changed], [noted]]}
-    described = {"write": "booking/desk.py", "content": f"# One desk a hotel.\n{desk}"}
+    described = {"write": "booking/desk.py", "content": f"# One desk a hotel.\n{context}"}
     weaker = test[: test.index("    def test_of_many_at_once")]  # the one that matters most
     weakens = [described, {"write": "tests/test_desk.py", "content": weaker}]
     both = {"steps": ["Describe the desk"], "files": [one["write"] for one in weakens]}
@@ -107,14 +107,14 @@ def script_of(files):
 class Agency:
     """A shop of bookings, and the agent that is to build it."""
 
-    def __init__(self, shop, home, desk):
-        self.shop, self.desk = shop, desk
-        desk.mkdir()
-        shutil.copy(STAND_IN, desk)
-        words = [sys.executable, str(desk / "stand_in.py"), str(desk / "script.json")]
+    def __init__(self, shop, home, context):
+        self.shop, self.context = shop, context
+        context.mkdir()
+        shutil.copy(STAND_IN, context)
+        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
         settings = home / "config/runner/runner.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)
-        told = {"agent_command": shlex.join(words), "sandbox_read": [str(desk)], "backoff": 0}
+        told = {"agent_command": shlex.join(words), "sandbox_read": [str(context)], "backoff": 0}
         told |= {"jobs": 2, "contract_examples": 5, "verify_at_end": False}
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in told.items()]
         settings.write_text("".join(lines))
@@ -127,7 +127,7 @@ class Agency:
         self.tell(script_of(self.files))
 
     def tell(self, tasks):
-        (self.desk / "script.json").write_text(json.dumps({"tasks": tasks}))
+        (self.context / "script.json").write_text(json.dumps({"tasks": tasks}))
 
     def findings(self, task):
         """The checks that refused each attempt at a task."""
@@ -143,6 +143,9 @@ def agency(workplace, alone, tmp_path):
     return Agency(workplace, alone, tmp_path / "desk")
 
 
+@pytest.mark.nightly(
+    sibling="tests/app/test_app_inspect.py::test_the_next_brief_has_what_the_last_attempt_failed_by"
+)
 def test_an_agent_builds_it_however_badly_it_begins(agency):
     shop = agency.shop
     ended = shop.run()

@@ -92,6 +92,9 @@ def tree(place):
     return [line for line in listed if not any(one in line for one in ours)]
 
 
+@pytest.mark.nightly(
+    sibling="tests/gates/test_gates_base_result.py::test_another_tasks_contract_is_measured_against_the_tree_before"
+)
 def test_a_changed_rule_breaks_the_api_halts_and_both_ways_out_work(service):
     before = tree(service)
     service.commit({"TASK-GRAPH.md": service.read("TASK-GRAPH.md") + touching()})
@@ -127,6 +130,9 @@ def test_a_changed_rule_breaks_the_api_halts_and_both_ways_out_work(service):
     assert {task for task, _ in begun(service, since)} == {"TASK-008", "TASK-009"}
 
 
+@pytest.mark.nightly(
+    sibling="tests/app/test_app_change.py::test_a_change_makes_stale_what_was_built_on_the_old_words"
+)
 def test_a_changed_specification_is_previewed_marked_and_waits(service):
     before, since = tree(service), len(service.events)
     seen = service.runner("!change", "TASK-005", "times are shown in UTC", "-n")
@@ -157,6 +163,9 @@ def test_a_changed_specification_is_previewed_marked_and_waits(service):
     assert differing == {"booking/json_form.py"}
 
 
+@pytest.mark.nightly(
+    sibling="tests/history/test_history_reuse.py::test_after_a_replay_the_same_bytes_land_again"
+)
 def test_what_is_rolled_back_is_built_again_byte_for_byte_with_nobody_implementing(service):
     before, since = tree(service), len(service.events)
     ended = service.runner("!replay", "TASK-003", "--yes")

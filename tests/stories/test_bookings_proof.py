@@ -64,6 +64,9 @@ def mended(place, task="TASK-008"):
     assert (ended.code, place.statuses[task]) == (0, "DONE"), ended.said
 
 
+@pytest.mark.nightly(
+    sibling="tests/contracts/test_contracts_inside.py::test_a_report_keeps_the_shortest_request_of_each_problem"
+)
 def test_a_field_that_is_missing_from_the_answer_is_named_with_the_request(service):
     service.edit_plan(MADE, UNSAID)
     (test, contract) = refusals(service, "TASK-008", service.run("TASK-008"))
@@ -81,6 +84,9 @@ def test_a_field_that_is_missing_from_the_answer_is_named_with_the_request(servi
     mended(service)
 
 
+@pytest.mark.nightly(
+    sibling="tests/contracts/test_contracts_inside.py::test_failures_are_put_in_words"
+)
 def test_a_status_code_that_only_a_conflict_has_is_found_though_the_tests_agree_with_it(service):
     service.edit_plan(CONFLICT, CONFLICT.replace("CONFLICT", "LOCKED"))
     service.edit_plan("self.assertEqual(status, 409)", "self.assertEqual(status, 423)")
@@ -98,6 +104,9 @@ def test_a_status_code_that_only_a_conflict_has_is_found_though_the_tests_agree_
     mended(service)
 
 
+@pytest.mark.nightly(
+    sibling="tests/gates/test_gates_coverage_python.py::test_below_the_threshold_each_file_says_its_lines"
+)
 def test_a_coverage_just_missed_names_the_lines_and_one_line_less_is_enough(service):
     service.edit_plan(LAST_LINE, uncalled(36))
     (finding,) = refusals(service, "TASK-008", service.run("TASK-008"))
@@ -115,6 +124,7 @@ def test_a_coverage_just_missed_names_the_lines_and_one_line_less_is_enough(serv
     assert "✅ 70% of 118 lines (threshold 70%)" in service.read("artifacts/build/CHECKPOINT.md")
 
 
+@pytest.mark.nightly(sibling="tests/app/test_app_prove.py::test_without_a_journal_the_commits_tell")
 def test_the_finished_service_is_proven_again_told_by_a_clone_and_not_weakened(service, tmp_path):
     ended = service.run("--no-verify-at-end")
     assert ended.code == 0, ended.said

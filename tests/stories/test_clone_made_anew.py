@@ -90,7 +90,7 @@ def test_an_interrupted_question_is_not_answered_by_the_next_one(workplace):
     blob = workplace.git("rev-parse", "HEAD:a.txt")
     with Repository.open(workplace.root) as repository:
         assert repository.content(blob) == b"a\n"
-        reader = repository._objects
+        reader = repository._objects._helper
         honest = reader._process.stdout
 
         class Interrupted:

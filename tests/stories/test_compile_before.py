@@ -6,8 +6,8 @@ import pytest
 from workplace import a_task
 
 BROKEN = 'package shop\n\nfunc Old() int {\n\treturn "one"\n}\n'
-GOOD = "package shop\n\nfunc Price(n int) int {\n\treturn n + 1\n}\n"
-BAD = 'package shop\n\nfunc Price(n int) int {\n\treturn "n"\n}\n'
+GOOD = "package shop\n\nconst Price = 1\n"
+BAD = 'package shop\n\nconst Price int = "n"\n'
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")

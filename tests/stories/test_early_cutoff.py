@@ -143,11 +143,11 @@ def at_terminal(place, *answers):
     place.edit_plan(*EDITED)
     python = (sys.executable, "-m", "runner", "run", "--trust", "--no-sandbox", "--review", "off")
     with Terminal(python, columns=120, cwd=place.root) as terminal:
-        heard = terminal.until("or [l]eave it STALE? ")
+        heard = terminal.until("or [l]eave stale? ")
         asked = terminal.said
         for number, answer in enumerate(answers):
             if number:
-                heard = terminal.until("or [l]eave it STALE? ", after=heard)
+                heard = terminal.until("or [l]eave stale? ", after=heard)
             terminal.send(f"{answer}\n")
         return asked, terminal.wait()
 
@@ -170,7 +170,8 @@ def test_one_rebuild_carries_all_that_it_shows(built, monkeypatch):
     since = len(built.events)
     ended = built.run("--no-sandbox", "--rebuild", "--yes")
     assert ended.code == 0, ended.said
-    assert "is built anew, too" in ended.err
+    again = "TASK-002 runs again — built anew: runner --rebuild, Ada; TASK-001 was built anew"
+    assert again in ended.err
     assert set(built.statuses.values()) == {"DONE"}
     assert modes(built, since) == [("TASK-001", "build"), ("TASK-002", "build"), PROVEN[2]]
     (approved,) = built.happened("task.approved", "TASK-002")
@@ -181,7 +182,7 @@ def test_one_rebuild_carries_all_that_it_shows(built, monkeypatch):
 
 def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
     since = len(built.events)
-    asked, code = at_terminal(built, "b")
+    asked, code = at_terminal(built, "r")
     assert "STALE TASK-001 The rule of overlaps: the task was edited since it was built" in asked
     assert "  STALE TASK-002 API: TASK-001 was edited; this depends on TASK-001" in asked
     assert "  STALE TASK-003 Page: " in asked
@@ -192,7 +193,7 @@ def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
 
 def test_at_a_terminal_what_is_there_may_be_kept_and_proven(built):
     since = len(built.events)
-    assert at_terminal(built, "x", "p")[1] == 0
+    assert at_terminal(built, "x", "t")[1] == 0
     assert {mode for _, mode in modes(built, since)} == {"prove"}
     assert built.read("rules.py") == RULES
     assert set(built.statuses.values()) == {"DONE"}

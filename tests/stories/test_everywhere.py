@@ -18,8 +18,8 @@ pytest.importorskip("distributed")
 @pytest.fixture
 def both(shared_cluster, tmp_path, alone, monkeypatch):
     """Tells a story twice, in repositories of their own, and gives what each came to."""
+    from runner.extensions.cluster import local_cluster
     from runner.implementers.registry import IMPLEMENTERS
-    from runner.run.executors import local_cluster
 
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(shared_cluster))
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
@@ -29,7 +29,7 @@ def both(shared_cluster, tmp_path, alone, monkeypatch):
     jobs = []
 
     def tell(story, *, at_home=False):
-        from runner.run.executors.cluster import Cluster
+        from runner.extensions.cluster.cluster import Cluster
 
         begin = Cluster.begin
         monkeypatch.setattr(
@@ -146,6 +146,9 @@ def a_proof_alone(place):
     assert own["base"], "its test ran again: nothing stood"
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_proof_reuse.py::test_contracts_stand_beside_the_tests_or_are_proven_again"
+)
 def test_a_proof_that_stands_is_joined_to_what_comes_back(both):
     assert set(both(a_proof_alone)["statuses"].values()) == {"DONE"}
 

@@ -5,7 +5,18 @@ import sys
 
 import pytest
 from commands_terminal import Terminal
-from held_out_plans import HELD_OUT, RIGHT, SECRET, TESTS, WRONG, hold_out, planned, store_of
+from held_out_plans import (
+    HELD_OUT,
+    RIGHT,
+    SECRET,
+    TESTS,
+    WRONG,
+    failed,
+    hold_out,
+    planned,
+    store_of,
+    told,
+)
 from scripted_agent import Script, writes
 
 THIRD = {"shop.py": "def price(count):\n    return 2 + count\n"}
@@ -57,6 +68,34 @@ def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monk
     message = workplace.git("log", "--format=%B", "-n", "2")
     assert "once in git" in message
     assert "Grade: proven, independent" not in message
+
+
+def test_the_same_bytes_keep_their_grade_when_they_land_again(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    planned(workplace)
+    assert workplace.run().code == 0
+    assert workplace.runner("undo", "TASK-001", "--yes").code == 0
+    assert not workplace.has(TESTS)
+    ended = workplace.run("--reuse")
+    assert ended.code == 0, ended.said
+    assert workplace.read(TESTS) == HELD_OUT
+    assert len(script.told) == 1
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert "Grade: proven, independent" in message
+    assert "Acceptance: A1 met 'judge=held-out tests'" in message
+
+
+def test_an_attempt_that_could_read_the_files_counts_until_they_change(workplace, monkeypatch):
+    Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    planned(workplace)
+    assert workplace.run().code == 3
+    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    ended = workplace.runner("retry", "TASK-001")
+    assert ended.code == 0, ended.said
+    assert "not enclosed" in workplace.git("log", "--format=%B", "-n", "2")
 
 
 def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
@@ -252,3 +291,13 @@ def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert len(script.told) == 2
+
+
+def test_documents_and_kept_files_tell_states_and_counts_alone(workplace, monkeypatch):
+    failed(workplace, monkeypatch)
+    for words in (["show", "1"], ["log"], ["evidence", "1"], ["why", "1"], ["brief", "1"]):
+        ended = [workplace.runner(*words), workplace.runner(*words, "--json")]
+        assert told("".join(one.said + one.out for one in ended)) == [], words
+    kept = [one for one in (workplace.root / "artifacts").rglob("*") if one.is_file()]
+    assert kept
+    assert [one for one in kept if told(one.read_text(errors="replace"))] == []

@@ -92,6 +92,14 @@ def searcher(workplace, report):
     return f"WHERE = {[one for one in where if one]!r}\n{SEARCH}\n{report}\n"
 
 
+def permit_search(monkeypatch, sandbox):
+    """Let land what is written: only what it found is looked at."""
+    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
+    for name in ("REVIEW", "MUTATION", "SAST_BLOCK_AT"):
+        monkeypatch.setenv(f"RUNNER_{name}", "never" if name == "SAST_BLOCK_AT" else "off")
+    monkeypatch.setenv("RUNNER_COVERAGE", "0")
+
+
 HOSTILE = """
 import glob, os, sys
 
@@ -127,10 +135,7 @@ def test_neither_an_attempt_nor_the_code_under_proof_brings_bytes_out(
     workplace, monkeypatch, sandbox
 ):
     needs(sandbox)
-    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
-    for name in ("REVIEW", "MUTATION", "SAST_BLOCK_AT"):
-        monkeypatch.setenv(f"RUNNER_{name}", "never" if name == "SAST_BLOCK_AT" else "off")
-    monkeypatch.setenv("RUNNER_COVERAGE", "0")
+    permit_search(monkeypatch, sandbox)
     home = str(workplace.home)
     places = ["/dev/shm", "/tmp", "/var/tmp", home, ".", "node_modules", ".venv", f"{home}/.cache"]
     places += [str(workplace.root), str(workplace.root / ".git")]
@@ -180,3 +185,34 @@ def held_out_text():
     from held_out_plans import HELD_OUT
 
     return HELD_OUT
+
+
+@pytest.mark.parametrize(
+    ("executor", "sandbox", "channels"),
+    [("threads", "none", {"machine"}), ("dask", "bubblewrap", set())],
+)
+def test_a_worker_of_a_cluster_finds_nothing_and_without_a_sandbox_the_store_alone_is_open(
+    workplace, monkeypatch, executor, sandbox, channels
+):
+    needs(sandbox)
+    permit_search(monkeypatch, sandbox)
+    monkeypatch.setenv("RUNNER_EXECUTOR", executor)
+    start, _, rest = SEARCH.partition("for process in glob")
+    near = f"{start}for top in WHERE:{rest.rpartition('for top in WHERE:')[2]}"
+    state = f"{workplace.home}/.local/state/runner", os.environ.get("XDG_STATE_HOME", "")
+    report = 'open("found.txt", "w").writelines({one.partition(":")[0] + "\\n" for one in found})'
+    write = "".join(
+        f"import pathlib; pathlib.Path({path!r}).write_text({text!r})\n"
+        for path, text in RIGHT.items()
+    )
+    search = f"WHERE = {[one for one in state if one]!r}\n{near}\n{report}\n{write}"
+    workplace.write({"build.py": search, "conftest.py": "", "tests/.keep": ""})
+    section = a_held_out_task({TESTS: held_out_text()}, command="python3 build.py")
+    workplace.plan(section.replace("- Output files: ", "- Output files: `found.txt`, "))
+    hold_out(workplace, {TESTS: held_out_text()})
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert set(workplace.read("found.txt").split()) == channels
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert ("Grade: proven, independent" in message) == (sandbox != "none")
+    assert ("not enclosed" in message) == (sandbox == "none")

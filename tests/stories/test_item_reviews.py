@@ -46,16 +46,16 @@ def shop(workplace, alone, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
 
     def start(review, *, attempts=(GOOD,), **settings):
-        desk = tmp_path / "desk"
-        desk.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, desk)
+        context = tmp_path / "desk"
+        context.mkdir(exist_ok=True)
+        shutil.copy(STAND_IN, context)
         script = {"TASK-001": {"attempts": attempts, "review": review}}
-        (desk / "script.json").write_text(json.dumps({"tasks": script}))
-        (desk / "answer.md").write_text(review)
-        words = [sys.executable, str(desk / "stand_in.py"), str(desk / "script.json")]
+        (context / "script.json").write_text(json.dumps({"tasks": script}))
+        (context / "answer.md").write_text(review)
+        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
         told = {
             "agent_command": shlex.join(words),
-            "sandbox_read": [str(desk)],
+            "sandbox_read": [str(context)],
             "sandbox": "auto" if shutil.which("bwrap") else "none",
             "review": "auto",
             "plan_first": False,
@@ -64,7 +64,7 @@ def shop(workplace, alone, tmp_path, monkeypatch):
             **settings,
         }
         if line := told.get("review_command"):
-            told["review_command"] = line.format(desk=desk / "answer.md")
+            told["review_command"] = line.format(context=context / "answer.md")
         lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
         file = alone / "config/runner/runner.toml"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,14 +144,16 @@ def test_what_a_reader_cannot_show_waits_for_a_person(shop, changed, asked):
 
 
 def test_a_command_may_answer_by_item_too(shop):
-    shop = shop(answer(), review_command="grep -q A2 $RUNNER_REVIEW && grep -q +def && cat {desk}")
+    shop = shop(
+        answer(), review_command="grep -q A2 $RUNNER_REVIEW && grep -q +def && cat {context}"
+    )
     ended = shop.run()
     assert ended.code == 0, ended.said
     assert grade(shop) == ("tests", ["reviewed by a model that is not known"])
 
 
 def test_assurance_has_what_is_not_independent_wait_for_a_person(shop):
-    shop = shop(answer(), assurance="independent", review_command="cat {desk}")
+    shop = shop(answer(), assurance="independent", review_command="cat {context}")
     ended = shop.run()
     assert ended.code == 3, ended.said
     assert "no independent evidence" in shop.runner("review").said
@@ -166,6 +168,19 @@ def test_assurance_has_what_is_not_independent_wait_for_a_person(shop):
     assert shop.runner("ship").code == 0
 
 
+def test_a_person_who_answers_each_item_makes_it_independent(shop):
+    shop = shop(answer(), assurance="independent", review_command="cat {context}")
+    assert shop.run().code == 3
+    refused = shop.runner("approve", "TASK-001", "--met", "A1,A9")
+    assert refused.code != 0
+    assert "TASK-001 has no acceptance item A9" in refused.said
+    assert shop.runner("approve", "TASK-001", "--met", "all").code == 0
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop)[0] == "independent"
+    assert "met, by person" in shop.runner("show", "TASK-001").out
+
+
 def test_assurance_lets_land_what_another_reader_covers(shop):
     shop = shop(answer(), assurance="independent", model_review="strict", model_execute="writer")
     ended = shop.run()
@@ -174,8 +189,11 @@ def test_assurance_lets_land_what_another_reader_covers(shop):
     assert shop.runner("ship", "--assurance", "independent").code == 0
 
 
-def test_assurance_refuses_a_task_without_acceptance_items(shop):
-    shop = shop(answer(), assurance="independent")
+@pytest.mark.parametrize("place", ["settings", "plan"])
+def test_assurance_refuses_a_task_without_acceptance_items(shop, place):
+    shop = shop(answer(), assurance="independent" if place == "settings" else "tests")
+    if place == "plan":
+        shop.edit_plan("- Acceptance:", "- Assurance: independent\n- Acceptance:")
     shop.edit_plan("- A1: ", "- ")
     shop.edit_plan("- A2: ", "- ")
     found = shop.runner("validate")

@@ -28,7 +28,7 @@ def work(place):
 
 
 @pytest.fixture
-def desk(workplace):
+def shop(workplace):
     """Three tasks to build, of which two write one file, for somebody who commits by hand."""
     workplace.write({"runner.toml": 'commit = "manual"\n', "mine.txt": "mine\n"})
     workplace.plan(*PLAN)
@@ -36,10 +36,10 @@ def desk(workplace):
 
 
 @pytest.fixture
-def built(desk):
-    said = desk.run()
+def built(shop):
+    said = shop.run()
     assert said.code == 0, said.said
-    return desk
+    return shop
 
 
 def documents_committed(place):
@@ -57,14 +57,14 @@ def test_work_lands_in_the_tree_and_no_commit_is_made(built):
     assert set(built.statuses.values()) == {"DONE"}
 
 
-def test_the_index_is_the_persons(desk):
-    desk.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
-    desk.git("add", "staged.txt")
-    before = desk.git("ls-files", "-s")
-    said = desk.run("--allow-dirty")
+def test_the_index_is_the_persons(shop):
+    shop.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
+    shop.git("add", "staged.txt")
+    before = shop.git("ls-files", "-s")
+    said = shop.run("--allow-dirty")
     assert said.code == 0, said.said
-    assert desk.git("ls-files", "-s") == before
-    assert work(desk)[:2] == [" M mine.txt", "A  staged.txt"]
+    assert shop.git("ls-files", "-s") == before
+    assert work(shop)[:2] == [" M mine.txt", "A  staged.txt"]
 
 
 def test_the_next_run_has_nothing_to_do_and_asks_for_no_commit(built):
@@ -92,8 +92,10 @@ def test_there_must_be_something_below_it(workplace):
     assert 'commit = "manual" needs a first commit to build on' in said.err
 
 
-def test_a_run_says_what_is_not_committed(desk):
-    assert "note: 3 files landed and not committed: runner commit-by-task" in desk.run().out
+def test_a_run_says_what_is_not_committed(shop):
+    assert (
+        "note: 3 files landed and not committed: runner pipeline commit-by-task" in shop.run().out
+    )
 
 
 def test_a_project_in_a_folder_of_its_repository(workplace):
@@ -119,28 +121,28 @@ def test_another_work_tree_at_the_same_commit_knows_nothing_of_it(built, tmp_pat
     assert other.subjects == built.subjects == ["plan"]
 
 
-def test_a_detached_head_stays_where_it_is(desk):
-    desk.git("checkout", "-q", "--detach")
-    assert desk.run().code == 0
-    assert desk.subjects == ["plan"]
-    assert desk.runner("commit-by-task").code == 0
-    assert desk.landings == ALL
+def test_a_detached_head_stays_where_it_is(shop):
+    shop.git("checkout", "-q", "--detach")
+    assert shop.run().code == 0
+    assert shop.subjects == ["plan"]
+    assert shop.runner("commit-by-task").code == 0
+    assert shop.landings == ALL
 
 
 # --- commit-by-task -------------------------------------------------------------------
 
 
-def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(desk):
-    desk.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
-    desk.git("add", "staged.txt")
-    desk.run("--allow-dirty")
-    said = desk.runner("commit-by-task")
+def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop):
+    shop.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
+    shop.git("add", "staged.txt")
+    shop.run("--allow-dirty")
+    said = shop.runner("commit-by-task")
     assert said.code == 0, said.said
-    assert desk.landings == ALL
-    assert work(desk) == [" M mine.txt", "A  staged.txt"]
-    assert desk.git("show", "HEAD~2:a.txt") + "\n" == ONE
-    assert desk.git("show", "HEAD~1:a.txt") + "\n" == TWO
-    assert desk.git("show", "--format=", "--name-only", "HEAD") == "deep/c.txt"
+    assert shop.landings == ALL
+    assert work(shop) == [" M mine.txt", "A  staged.txt"]
+    assert shop.git("show", "HEAD~2:a.txt") + "\n" == ONE
+    assert shop.git("show", "HEAD~1:a.txt") + "\n" == TWO
+    assert shop.git("show", "--format=", "--name-only", "HEAD") == "deep/c.txt"
 
 
 def test_its_commits_carry_the_evidence_of_the_landings(built):
@@ -172,9 +174,9 @@ def test_a_fresh_clone_adopts_what_was_committed(built, tmp_path):
     assert not clone.happened("attempt.started")
 
 
-def test_one_task_is_committed_and_the_others_wait_on(desk):
-    desk.plan(*PLAN[:2], a_task("TASK-003", "Third", blocks={"deep/c.txt": "c\n"}))
-    built = desk
+def test_one_task_is_committed_and_the_others_wait_on(shop):
+    shop.plan(*PLAN[:2], a_task("TASK-003", "Third", blocks={"deep/c.txt": "c\n"}))
+    built = shop
     assert built.run().code == 0
     count = len(built.happened("attempt.started"))
     said = built.runner("commit-by-task", "--task", "3")
@@ -223,24 +225,24 @@ def test_a_persons_commit_of_their_own_version_wins(built):
     assert built.git("show", "HEAD:b.txt") == "b, and mine"
 
 
-def test_a_persons_commit_during_a_run_is_built_on(desk):
-    desk.plan(
+def test_a_persons_commit_during_a_run_is_built_on(shop):
+    shop.plan(
         a_task("TASK-001", "First", blocks={"a.txt": ONE}),
         a_task(
             "TASK-002",
             "Second",
             needs=["TASK-001"],
             outputs=["b.txt"],
-            command=f"git -C {desk.root} commit -q --allow-empty -m meanwhile; cat a.txt > b.txt",
+            command=f"git -C {shop.root} commit -q --allow-empty -m meanwhile; cat a.txt > b.txt",
         ),
         a_task(
             "TASK-003", "Third", needs=["TASK-002"], outputs=["c.txt"], command="cp b.txt c.txt"
         ),
     )
-    said = desk.run("--no-sandbox")
+    said = shop.run("--no-sandbox")
     assert said.code == 0, said.said
-    assert desk.subjects[-1] == "meanwhile"
-    assert desk.read("c.txt") == ONE
+    assert shop.subjects[-1] == "meanwhile"
+    assert shop.read("c.txt") == ONE
 
 
 def test_amending_what_the_work_stands_on_leaves_it_to_be_committed(built):
@@ -324,5 +326,5 @@ def test_replay_goes_back_in_the_tree_alone(built):
 def test_a_ship_wants_commits(built):
     said = built.runner("ship")
     assert said.code == 3
-    assert "hint: runner commit-by-task" in said.err
+    assert "hint: runner pipeline commit-by-task" in said.err
     assert built.git("tag") == ""

@@ -9,7 +9,7 @@ from drafter import NAME, Drafter, a_plan, a_script, says
 from workplace import a_task
 
 from runner.config.shell_rules import PermissionAnswer
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Finding
 
@@ -27,15 +27,15 @@ class Asking:
     def for_task(cls, _task, _settings):
         return cls()
 
-    def implement(self, _brief, bench):
-        said = next((one for one in bench.answers), None) or bench.ask(
+    def implement(self, _brief, context):
+        said = next((one for one in context.answers), None) or context.ask(
             "mcp__docs__get", '{"u": "\u202e"}', "the rule"
         )
         self.heard.append(said)
         if said is None or not said.allowed:
-            return Said(findings=(Finding("asking", "it was not allowed"),))
-        (bench.place.project / "a.txt").write_text("a")
-        return Said()
+            return WorkResult(findings=(Finding("asking", "it was not allowed"),))
+        (context.place.project / "a.txt").write_text("a")
+        return WorkResult()
 
 
 @pytest.fixture

@@ -116,6 +116,9 @@ def amended(workplace):
     workplace.git("commit", "-q", "--amend", "--allow-empty", "--no-edit", "--date=now")
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_older_text.py::test_all_that_was_written_is_gone_where_the_file_is_as_committed"
+)
 @pytest.mark.parametrize(
     "tidy", [stash, checkout, restore, reset, undone_in_an_editor, rebase, amended]
 )

@@ -1,14 +1,8 @@
 """Expectations that a change bends: a question after one repair, answered for these bytes."""
 
-from dataclasses import replace
-
+import pytest
 from scripted_agent import Script, writes
 from workplace import a_task
-
-from runner.project import Project
-from runner.repo.read import Repository
-from runner.run.landing.drafts import load_held_changes
-from runner.run.review import is_approved, open_questions
 
 CODE = "def price():\n    return 3\n"
 TEST = "import shop\n\n\ndef test_price():\n    assert shop.price() == 3\n"
@@ -61,6 +55,9 @@ def test_what_a_person_lets_pass_lands_and_says_so(workplace, monkeypatch):
     assert workplace.runner("verify", "TASK-001").code == 0
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_review.py::test_an_approval_is_of_these_files_and_of_the_questions_that_were_shown"
+)
 def test_an_approval_is_of_these_bytes_and_of_no_others(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(DEARER)]}).installed(monkeypatch)
     planned(workplace)
@@ -126,6 +123,9 @@ TWO = TEST + "\n\ndef test_kind():\n    assert type(shop.price()) is int\n"
 BENT = {"shop.py": READS + "\n\nNOTE = 1\n", "test_shop.py": TEST.replace("== 3", "> 0")}
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_state.py::test_held_work_keeps_its_proof_until_it_lands"
+)
 def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
     workplace, monkeypatch
 ):
@@ -154,6 +154,9 @@ def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
     assert not workplace.runner("staged-write", "list", "--json").document["staged"]
 
 
+@pytest.mark.nightly(
+    sibling="tests/app/test_app_answer.py::test_a_rejection_keeps_its_reason_for_the_next_attempt"
+)
 def test_a_no_to_what_is_built_on_a_held_change_has_it_built_again(workplace, monkeypatch):
     equal = TWO.replace("== 3", "== int(open('rule.txt').read())")
     good = {"shop.py": READS, "test_shop.py": equal}
@@ -173,24 +176,3 @@ def test_a_no_to_the_held_change_lets_what_was_built_on_it_go(workplace, monkeyp
     assert workplace.statuses["TASK-002"] == "DONE"
     assert not workplace.runner("staged-write", "list", "--json").document["staged"]
     assert "TASK-002" not in workplace.runner("review").out
-
-
-def test_an_approval_is_of_the_questions_that_were_shown(workplace, monkeypatch):
-    Script({"TASK-001": [writes(DEARER)]}).installed(monkeypatch)
-    planned(workplace)
-    workplace.run()
-    known = read_state(workplace).task("TASK-001")
-    shown = open_questions(known)
-    with Repository.open(workplace.root) as repository:
-        changes = load_held_changes(repository, known.held)
-    assert workplace.runner("approve", "TASK-001").code == 0
-    state = read_state(workplace)
-    another = replace(shown[0], message="`test_other` as it was fails on this code")
-    assert is_approved(state, "TASK-001", changes, shown)
-    assert is_approved(state, "TASK-001", changes, [replace(shown[0], line=99)])
-    assert not is_approved(state, "TASK-001", changes, [*shown, another])
-    assert not is_approved(state, "TASK-001", changes[:1], shown)
-
-
-def read_state(workplace):
-    return Project.open(workplace.root, {}).state()

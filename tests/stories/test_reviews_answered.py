@@ -71,7 +71,7 @@ def test_one_answer_of_two_leaves_it_waiting(waiting, calls):
     waiting.runner("staged-write", "apply", staged[0]["id"])
     assert run(waiting).code == 3
     assert times(calls) == 1
-    assert "BLOCKED (review)" in told(waiting, "status")
+    assert "BLOCKED — waiting for you (review)" in told(waiting, "status")
     waiting.runner("staged-write", "apply", staged[1]["id"])
     assert "approved: lands with the next `runner`" in told(waiting, "status")
     assert run(waiting).code == 0
@@ -155,7 +155,7 @@ def test_a_number_means_the_task_that_it_was_listed_with(workplace, monkeypatch)
     assert "TASK-002 approved" in told(workplace, "approve", "2")
     again = workplace.runner("approve", "1")
     assert (again.code, again.out) == (2, "")
-    assert "number 1 is TASK-001, which does not wait for you any more" in again.err
+    assert "number 1 is TASK-001, which has nothing to approve" in again.err
     assert "1. TASK-003" in told(workplace, "review"), "a new list counts anew"
     rejected = workplace.runner("reject", "1", "--reason", "no")
     assert "TASK-003" in rejected.out

@@ -21,23 +21,6 @@ def built(workplace, monkeypatch):
     return workplace
 
 
-def test_a_rejection_stands_in_the_plan_at_once(built):
-    built.edit_plan("- Status: DONE", "- Status: STALE — look")
-    assert built.run().code == 3
-    assert built.runner("reject", "TASK-001", "--reason", "it is fine").code == 0
-    assert built.status_line("TASK-001") == "- Status: DONE"
-    assert built.statuses["TASK-001"] == "DONE"
-
-
-def test_an_approval_stands_in_the_plan_at_once(built):
-    built.edit_plan("- Status: DONE", "- Status: STALE — look")
-    assert built.run().code == 3
-    assert built.runner("approve", "TASK-001").code == 0
-    assert built.status_line("TASK-001") == "- Status: PENDING"
-    assert built.statuses["TASK-001"] == "PENDING"
-    assert built.run().code == 0
-
-
 def test_approve_sees_what_status_sees(built):
     built.edit_plan("TASK-001: One", "TASK-001: One, and more")
     assert built.statuses["TASK-001"] == "STALE"
@@ -49,31 +32,6 @@ def test_approve_sees_what_status_sees(built):
     assert built.statuses == {"TASK-001": "PENDING", "TASK-002": "STALE"}
     assert built.run("--no-verify-at-end").code in (0, 3)
     assert len(built.happened("attempt.started", "TASK-001")) == 2
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("change", "TASK-001", "more", "--yes"),
-        ("undo", "TASK-002", "--yes"),
-        ("undo", "TASK-001", "--yes"),
-    ],
-)
-def test_change_and_undo_stand_in_the_plan_at_once(built, words):
-    said = built.runner(*words)
-    assert said.code == 0, said.said
-    listed = built.runner("list", "--json").document["tasks"]
-    for one in listed:
-        assert built.status_line(one["id"]).split(" — ")[0] == f"- Status: {one['status']}"
-
-
-def test_a_second_run_in_a_folder_is_a_conflict(built):
-    from runner.journal.lock import RunLock
-
-    built.edit_plan("- Status: DONE", "- Status: PENDING")
-    with RunLock(built.root / "artifacts/build"):
-        ended = built.run()
-    assert (ended.code, "another run is going on" in ended.err) == (6, True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +53,7 @@ def test_agents_and_models_whose_writes_nobody_sees_are_told(workplace, fields, 
     )
     workplace.plan(section)
     ended = workplace.run()
-    assert ("nobody reviews writes" in ended.err) is told, ended.said
+    assert ("changes are not reviewed" in ended.err) is told, ended.said
 
 
 def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
@@ -204,10 +162,10 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
         *(ended.out, ended.err, workplace.runner("why", "1").out, workplace.runner("review").out),
         workplace.read("artifacts/build/reports/TASK-001.md"),
     )
-    step = "mend the plan or finish draft/TASK-001-one (`runner adopt TASK-001`), then `runner`"
+    step = "fix the plan or finish draft/TASK-001-one (`runner adopt TASK-001`), then `runner`"
     failed = "tests/test_a.py:5: AssertionError: 'bad\\n' != 'good'"
     for said in places:
-        assert f"{step}; as it is: `runner retry TASK-001`" in said
+        assert f"{step}; to retry unchanged: `runner retry TASK-001`" in said
         assert failed in said or said == places[3], said
     scope = "make this the Output files line of its section, then `runner`:  "
     scope += "- Output files: `b.txt`, `c.txt`"

@@ -53,8 +53,8 @@ def test_what_is_decided_is_not_asked_again(waiting):
     assert "it is approved and lands with the next run" in again.err
     told = waiting.runner("staged-write", "list", "--task", "2")
     assert (
-        told.err
-        == "nothing waits for you\n1 staged write no longer: runner staged-write list --all\n"
+        told.err == "nothing waits for you\n"
+        "1 staged write no longer: runner pipeline staged-write list --all\n"
     )
 
 

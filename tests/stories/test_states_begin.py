@@ -91,28 +91,6 @@ def test_a_key_that_cannot_sign_stops_with_a_hint_and_lands_nothing(workplace):
     assert [one["mode"] for one in workplace.happened("attempt.started")] == ["build", "prove"]
 
 
-def test_a_second_runner_in_the_same_folder_is_told_who_runs(workplace):
-    workplace.plan(
-        a_task(
-            "TASK-001",
-            "Slow",
-            outputs=["slow.txt"],
-            command="echo begun; exec sleep 60",
-        )
-    )
-    first = workplace.start("run", "--trust", "-v")
-    for line in first.stderr:
-        if "begun" in line or "started" in line:
-            break
-    second = workplace.run()
-    first.terminate()
-    said = first.communicate(timeout=60)
-    assert second.code == 6, second.said
-    assert str(first.pid) in second.err
-    assert first.returncode == 130, said
-    assert workplace.statuses == {"TASK-001": "PENDING"}
-
-
 def test_the_plan_is_found_in_artifacts_build_and_by_name(workplace):
     workplace.commit({"artifacts/build/TASK-GRAPH.md": f"# Shop\n\n{ONE}"})
     assert workplace.run().code == 0

@@ -89,7 +89,7 @@ def test_an_untracked_file_in_the_way_of_an_output_is_kept_and_the_task_waits(wo
     workplace.write({"a.txt": "precious\n"})
     ended = workplace.run()
     assert ended.code == 3, ended.said
-    assert "not seen by tasks, since untracked:\n  a.txt" in ended.err
+    assert "untracked, so tasks can't see it (git add and commit):\n  a.txt" in ended.err
     assert workplace.read("a.txt") == "precious\n"
     assert workplace.status_line("TASK-001").endswith("your own changes are in the way: a.txt")
     (workplace.root / "a.txt").rename(workplace.home / "saved")
@@ -212,7 +212,7 @@ def test_a_person_commits_meanwhile_and_the_same_bytes_are_proven_again_on_top(w
         "chore(runner): record",
     ]
     assert called(workplace) == ["TASK-001"]
-    assert "proof alone" in ended.err
+    assert "re-testing on the updated branch" in ended.err
     assert [one["mode"] for one in workplace.happened("attempt.started")] == ["build", "prove"]
     assert len(workplace.happened("task.landed")) == 1
     assert workplace.dirt == []

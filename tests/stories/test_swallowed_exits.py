@@ -33,18 +33,6 @@ def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workpla
     assert set(workplace.statuses.values()) == {"DONE"}
 
 
-def test_a_test_program_that_only_tells_of_itself_is_no_proof(workplace):
-    line = "python3 -m unittest -h"
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=[line]))
-    told = workplace.runner("validate")
-    assert told.code == 2
-    assert "TC-001 of TASK-001 runs no test: `-h`" in told.out
-    workplace.edit_plan(line, f"{line} >/dev/null && test -f a.txt && echo -h")
-    assert workplace.runner("validate").code == 2
-    workplace.edit_plan(f"{line} >/dev/null", "python3 --version")
-    assert workplace.runner("validate").code == 0
-
-
 def test_words_that_skip_checks_are_no_proof(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["SKIP=mypy test -f a.txt"]))
     told = workplace.runner("validate", "--json")
@@ -79,7 +67,7 @@ def test_an_example_of_doctest_that_fails_beats_an_exit_of_0(workplace):
         "TASK-001": "BLOCKED",
         "TASK-002": "DONE",
         "TASK-003": "BLOCKED",
-        "TASK-004": "DONE",
+        "TASK-004": "BLOCKED",
     }
     assert "DONE, proven by tests" in workplace.runner("evidence", "TASK-002").out
 
@@ -90,12 +78,3 @@ def test_the_note_of_a_substituted_test_names_what_was_written(workplace):
     assert workplace.run().code == 3
     said = 'cannot fail: "echo `python3 -m unittest`" swallows the exit of "python3 -m unittest"'
     assert said in workplace.status_line("TASK-001")
-
-
-def test_failures_that_a_script_counts_itself_are_told_in_the_evidence(workplace):
-    counts = {"check.sh": "echo '3 passed, 1 failed'\n"}
-    workplace.plan(a_task("TASK-001", blocks=counts, tests=["sh check.sh"]))
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert "TC-001: its output tells of a test that failed" in ended.said
-    assert "its output tells of a test that failed" in workplace.runner("evidence", "TASK-001").out

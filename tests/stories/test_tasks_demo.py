@@ -41,6 +41,9 @@ def finish(place):
     assert runs.returncode == 0, (out, err)
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_state.py::test_an_interrupted_attempt_counts_for_nothing_and_gives_the_status_back"
+)
 def test_the_example_stopped_midway_and_begun_again_is_the_same(tmp_path, alone):
     place = a_copy(tmp_path / "stopped", alone)
     runs = place.start("run", "--trust")

@@ -32,27 +32,6 @@ def test_nothing_to_do_is_said_in_a_line_and_changes_nothing(built):
     assert built.everything() == before
 
 
-def test_done_made_pending_is_built_again(built):
-    built.edit_plan("- Status: DONE", "- Status: PENDING")
-    assert built.run().code == 0
-    assert modes(built) == ["build", "build"]
-    assert len(built.happened("task.reopened", "TASK-001")) == 1
-    assert modes(built, "TASK-002") == ["build"]
-    assert built.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
-
-
-def test_stale_made_pending_is_approved(built):
-    built.edit_plan("- Status: DONE", "- Status: STALE — look again")
-    ended = built.run()
-    assert ended.code == 3
-    assert modes(built) == ["build"]
-    assert built.status_line("TASK-001") == "- Status: STALE — look again"
-    built.edit_plan("- Status: STALE — look again", "- Status: PENDING")
-    assert built.run().code == 0
-    assert modes(built) == ["build", "build"]
-    assert len(built.happened("task.approved", "TASK-001")) == 1
-
-
 def test_an_edited_task_is_stale_and_waits_for_a_word(built):
     built.edit_plan("echo a > a.txt", "echo aa > a.txt")
     built.edit_plan("- Output files: `a.txt`", "- Output files: `a.txt`, `aa.txt`")
@@ -98,37 +77,6 @@ def test_a_new_title_makes_stale_and_a_new_note_or_keyword_does_not(built):
     built.edit_plan("TASK-002: Makes b", "TASK-002: Makes b, better")
     assert built.run().code == 3
     assert built.statuses["TASK-002"] == "STALE"
-
-
-def test_done_without_evidence_is_believed_and_shown_as_unverified(workplace):
-    workplace.write({"a.txt": "mine\n"})
-    workplace.plan(a_task("TASK-001", status="DONE", outputs=["a.txt"]), B)
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert "TASK-001 counts as DONE (unproven)" in ended.err
-    assert workplace.read("b.txt") == "mine\n"
-    assert modes(workplace) == []
-    shown = workplace.runner("show", "TASK-001")
-    assert "DONE (unproven)" in shown.out
-    assert workplace.status_line("TASK-001") == "- Status: DONE"
-
-
-def test_in_progress_without_a_run_was_interrupted(workplace):
-    workplace.plan(A.replace("PENDING", "IN_PROGRESS"), B)
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert workplace.landings == ["TASK-001", "TASK-002"]
-
-
-def test_a_person_blocks_a_task_by_hand(workplace):
-    workplace.plan(A.replace("PENDING", "BLOCKED — not before Monday"), B)
-    ended = workplace.run()
-    assert ended.code == 3, ended.said
-    assert modes(workplace) == []
-    assert workplace.status_line("TASK-001") == "- Status: BLOCKED — not before Monday"
-    assert workplace.run().code == 3
-    workplace.edit_plan("BLOCKED — not before Monday", "PENDING")
-    assert workplace.run().code == 0
 
 
 def test_a_clone_without_a_journal_adopts_what_the_commits_say(built, tmp_path, alone):
@@ -185,17 +133,6 @@ def test_after_a_reset_with_an_untracked_plan_what_is_gone_is_built_again(workpl
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert workplace.landings == ["TASK-001", "TASK-002"]
-
-
-def test_on_another_branch_its_own_commits_count(built):
-    built.git("switch", "-qc", "side", "HEAD~3")
-    assert built.run().code == 0
-    assert built.landings == ["TASK-001", "TASK-002"]
-    built.git("switch", "-q", "main")
-    ended = built.run()
-    assert ended.code == 0, ended.said
-    assert built.git("log", "--format=%s", "-1") == "chore(runner): record"
-    assert modes(built) == ["build", "build"]
 
 
 def test_a_revert_by_the_person_does_not_confuse_and_pending_rebuilds(built):

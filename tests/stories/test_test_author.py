@@ -38,16 +38,16 @@ def shop(workplace, alone, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
 
     def start(*rounds, **settings):
-        desk = tmp_path / "desk"
-        desk.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, desk)
+        context = tmp_path / "desk"
+        context.mkdir(exist_ok=True)
+        shutil.copy(STAND_IN, context)
         script = {"TASK-001": {"attempts": [[]], "author": rounds}}
-        (desk / "script.json").write_text(json.dumps({"tasks": script}))
-        (desk / "app.py").write_text("\n".join(CODE) + "\n")
-        words = [sys.executable, str(desk / "stand_in.py"), str(desk / "script.json")]
+        (context / "script.json").write_text(json.dumps({"tasks": script}))
+        (context / "app.py").write_text("\n".join(CODE) + "\n")
+        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
         told = {
             "agent_command": shlex.join(words),
-            "sandbox_read": [str(desk)],
+            "sandbox_read": [str(context)],
             "sandbox": "auto" if shutil.which("bwrap") else "none",
             "mutation": "off",
             **settings,
@@ -62,7 +62,7 @@ def shop(workplace, alone, tmp_path, monkeypatch):
                 "TASK-001",
                 "Half",
                 outputs=["app.py"],
-                command=f"cp {desk}/app.py . && ls -R > seen.txt && rm seen.txt",
+                command=f"cp {context}/app.py . && ls -R > seen.txt && rm seen.txt",
                 fields=[
                     "Acceptance:\n  - A1: half() halves a number\n  - A2: below zero is refused",
                     "Test author: agent",

@@ -85,7 +85,7 @@ def test_what_a_contract_changes_or_leaves_running_is_said_and_does_not_land(wor
     )
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "⚠ TC-001: it changed files of the tree: a.txt, b.txt" in ended.err
+    assert "⚠ TC-001: the gate modified files (discarded): a.txt, b.txt" in ended.err
     assert "⚠ TC-001: it left 1 process running, ended by the runner" in ended.err
     assert workplace.read("a.txt") == "a\n"
     assert not workplace.has("b.txt")

@@ -6,17 +6,17 @@ import pytest
 from scripted_agent import OVERLOADED, Script, writes
 from workplace import a_task
 
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.model import Finding
 
 GOOD = writes({"a.txt": "good\n"})
 TOO_LONG = "one attempt may take 0.01 minutes, and this one was ended"
 
 
-def lingers(bench):
+def lingers(context):
     """A session that goes on until somebody ends it, and says so as every implementer does."""
-    assert bench.cancelled.wait(30)
-    return Said(findings=(Finding("implementer", "the session was cancelled"),))
+    assert context.cancelled.wait(30)
+    return WorkResult(findings=(Finding("implementer", "the session was cancelled"),))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_attempt_that_is_out_of_time_says_so_and_nothing_of_being_cancelled(
 def test_a_task_that_waits_for_its_next_try_is_cancelled(workplace, monkeypatch):
     said = []
 
-    def cancels(bench):
+    def cancels(context):
         """The second task's session, in which a person cancels the first."""
         until = time.monotonic() + 20
         while not workplace.happened("attempt.finished", "TASK-001"):
@@ -55,7 +55,7 @@ def test_a_task_that_waits_for_its_next_try_is_cancelled(workplace, monkeypatch)
             time.sleep(0.05)
         process = workplace.start("cancel", "1")
         said.append((*process.communicate(timeout=30), process.returncode))
-        return writes({"b.txt": "b\n"})(bench)
+        return writes({"b.txt": "b\n"})(context)
 
     script = Script({"TASK-001": [OVERLOADED], "TASK-002": [cancels]}).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_BACKOFF", "100")

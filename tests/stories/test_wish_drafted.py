@@ -18,7 +18,7 @@ GOOD = """Here it is.
 - Output files: `export.py`, `tests/test_export.py`
 - Inputs: `mine.py`
 - Acceptance:
-  - a booking is a line
+  - A1: a booking is a line
 - Test contracts:
   - TC-008 (unit): `python3 -m unittest -q tests.test_export`
 - Keywords: csv, export
@@ -73,7 +73,9 @@ def plan_of(workplace):
     return (workplace.root / "TASK-GRAPH.md").read_bytes()
 
 
-def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(workplace, drafter):
+def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
+    workplace, drafter, monkeypatch
+):
     workplace.plan(MINE)
     before = plan_of(workplace)
     drafter.says(GOOD)
@@ -87,7 +89,13 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(workplace,
     listed = workplace.runner("review")
     assert "1. DRAFT-1 bookings as CSV, sent by mail — a draft of 1 task" in listed.out
     assert workplace.runner("review", "--json").document["waiting"][0]["draft"]["by"] == "command"
-    assert "+## TASK-008: Export bookings as CSV" in workplace.runner("review", "DRAFT-1").out
+    whole = workplace.runner("review", "DRAFT-1").out
+    assert "+## TASK-008: Export bookings as CSV" in whole
+    assert "+  - A1: a booking is a line" in whole
+    with monkeypatch.context() as by_an_agent:
+        by_an_agent.setenv("RUNNER_IMPLEMENTER", "claude")
+        said = workplace.runner("review", "DRAFT-1").out
+        assert "proposal: `- Test author: claude` in TASK-008 has another session" in said
     done = workplace.runner("approve", "1")
     assert done.code == 0, done.said
     after = plan_of(workplace)

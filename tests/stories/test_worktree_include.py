@@ -120,8 +120,8 @@ def test_they_travel_to_a_cluster_with_the_setting_alone(
     shared_cluster, tmp_path, alone, monkeypatch, sent
 ):
     pytest.importorskip("distributed")
-    from runner.run.executors import local_cluster
-    from runner.run.executors.cluster import Cluster
+    from runner.extensions.cluster import local_cluster
+    from runner.extensions.cluster.cluster import Cluster
 
     jobs, begins = [], Cluster.begin
     monkeypatch.setattr(Cluster, "begin", lambda *given: (jobs.append(given[3]), begins(*given))[1])

@@ -14,8 +14,8 @@ from runner.writes.project_compile import CompileCommand
 from runner.writes.sast import SastPool
 
 
-def pass_writes(changes, rules, bench):
-    return compile_writes(admit_writes(changes, rules, bench), rules, bench)
+def pass_writes(changes, rules, context):
+    return compile_writes(admit_writes(changes, rules, context), rules, context)
 
 
 def a_key() -> str:
@@ -29,11 +29,11 @@ def an_aws_id() -> str:
 
 def test_a_good_change_is_staged_compiled_scanned_and_passed(tmp_path):
     with SastPool() as pool:
-        bench = a_bench(tmp_path, sast=pool)
-        passed = pass_writes([a_change(content=b"assert x\n")], some_rules("src/"), bench)
+        context = a_bench(tmp_path, sast=pool)
+        passed = pass_writes([a_change(content=b"assert x\n")], some_rules("src/"), context)
         assert passed.clean
         assert [change.path for change in passed.changes] == ["src/app.py"]
-        assert [staged.path for staged in bench.staging.list("TASK-002")] == ["src/app.py"]
+        assert [staged.path for staged in context.staging.list("TASK-002")] == ["src/app.py"]
         assert [found.rule for found in passed.sast.result(30).findings] == ["B101"]
 
 
@@ -49,8 +49,8 @@ def test_each_step_stops_what_it_refuses_and_the_others_go_on(tmp_path):
         a_change("src/broken.py", b"def broken(:\n"),
         a_change("TASK-GRAPH.md"),
     ]
-    bench = a_bench(tmp_path)
-    passed = pass_writes(changes, some_rules("src/", "TASK-GRAPH.md"), bench)
+    context = a_bench(tmp_path)
+    passed = pass_writes(changes, some_rules("src/", "TASK-GRAPH.md"), context)
     refusals = {found.path: found.check for found in passed.findings if found.refuses}
     assert refusals == {
         "elsewhere.py": "scope",
@@ -130,11 +130,11 @@ def test_control_files_are_named_for_the_review(tmp_path):
 
 def test_the_runners_own_table_is_compared_with_the_base(tmp_path):
     old = b"[tool.runner]\njobs = 1\n"
-    bench = a_bench(tmp_path, base={"pyproject.toml": old})
+    context = a_bench(tmp_path, base={"pyproject.toml": old})
     kept = a_change("pyproject.toml", old + b"[tool.ruff]\n", before=old)
     moved = a_change("pyproject.toml", old.replace(b"1", b"2"), before=old)
-    assert pass_writes([kept], some_rules("any"), bench).clean
-    assert not pass_writes([moved], some_rules("any"), bench).clean
+    assert pass_writes([kept], some_rules("any"), context).clean
+    assert not pass_writes([moved], some_rules("any"), context).clean
 
 
 @pytest.mark.parametrize(
@@ -143,37 +143,37 @@ def test_the_runners_own_table_is_compared_with_the_base(tmp_path):
     ids=["empty", "binary", "one line of 5 MB", "20 MB"],
 )
 def test_strange_content_passes_whole(tmp_path, content):
-    bench = a_bench(tmp_path)
-    passed = pass_writes([a_change("data.bin", content)], some_rules("any"), bench)
+    context = a_bench(tmp_path)
+    passed = pass_writes([a_change("data.bin", content)], some_rules("any"), context)
     assert passed.clean
-    assert bench.staging.read(passed.staged[0]).content == content
+    assert context.staging.read(passed.staged[0]).content == content
 
 
 def test_a_project_is_compiled_once_and_only_when_its_files_were_let_through(tmp_path):
     heard = []
     tree = put(tmp_path / "tree", {"a.x": b"", "b.x": b""})
-    bench = WriteContext(tree, lambda _: None, runs_in(tree, heard=heard))
+    context = WriteContext(tree, lambda _: None, runs_in(tree, heard=heard))
     rules = some_rules("*.x", compile_commands=(CompileCommand("*.x", "echo a.x:2:1: bad; false"),))
-    passed = pass_writes([a_change("a.x"), a_change("b.x")], rules, bench)
+    passed = pass_writes([a_change("a.x"), a_change("b.x")], rules, context)
     assert len(heard) == 1
     assert [(found.path, found.line) for found in passed.findings if found.refuses] == [("a.x", 2)]
     assert [change.path for change in passed.changes] == ["b.x"]
-    pass_writes([a_change("a.x"), a_change("outside.y")], rules, bench)
+    pass_writes([a_change("a.x"), a_change("outside.y")], rules, context)
     assert len(heard) == 1
 
 
 def test_a_review_at_the_write_comes_between_the_steps(tmp_path):
-    rules, bench = some_rules("any"), a_bench(tmp_path)
-    admitted = admit_writes([a_change("a.py", b"def (:\n")], rules, bench)
+    rules, context = some_rules("any"), a_bench(tmp_path)
+    admitted = admit_writes([a_change("a.py", b"def (:\n")], rules, context)
     assert admitted.clean
-    assert bench.staging.list() == admitted.staged
-    assert not compile_writes(admitted, rules, bench).clean
+    assert context.staging.list() == admitted.staged
+    assert not compile_writes(admitted, rules, context).clean
 
 
 def test_without_commands_or_staging_the_steps_still_judge(tmp_path):
-    bench = WriteContext(tmp_path, lambda _: None)
+    context = WriteContext(tmp_path, lambda _: None)
     passed = pass_writes(
-        [a_change("a.py", b"def (:\n"), a_change("b.py")], some_rules("any"), bench
+        [a_change("a.py", b"def (:\n"), a_change("b.py")], some_rules("any"), context
     )
     assert [change.path for change in passed.changes] == ["b.py"]
     assert passed.staged == ()

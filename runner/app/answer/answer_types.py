@@ -75,6 +75,8 @@ class Approve:
     """Digest of what the person was shown: anything else is not answered; empty asks nothing."""
     reason: str = ""
     """Why failed held-out tests are let pass; nothing else needs one."""
+    met: tuple[str, ...] = ()
+    """Acceptance items of the one task that the person checked; `all` is each of them."""
     via: str = ""
     """From where the word came: `page`; empty from a terminal."""
 
@@ -103,7 +105,7 @@ def describe_answer(one: Answered) -> str:
         + (f"; {again} {verb} DONE again" if again else ""),
         Became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
         Became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
-        Became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
+        Became.OUT_OF_PLANS: f"{refused} plans of {name} were rejected: the next run blocks it",
         Became.DENIED: f"{name} goes on without it",
         Became.STANDS: f"{name} stands as it was built: DONE",
         Became.EDITED: f"{name} edited; next: runner",

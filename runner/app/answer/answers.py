@@ -1,4 +1,4 @@
-"""A person's yes or no to what waits: written down at once, durable before anybody is told."""
+"""Record a person's yes or no to what waits: durable before anybody is notified."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from runner.journal.lock import RunLock
 from runner.journal.session_events import PermissionAnswered, PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason
+from runner.model.work import items_of
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.journal_writer import JournalWriter
@@ -42,6 +43,7 @@ from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
 from runner.run.review import (
     WHOLE,
+    item_digest,
     open_questions,
     proposal_digest,
     rejection,
@@ -49,6 +51,7 @@ from runner.run.review import (
     what_follows,
 )
 from runner.run.waivers import why_no_person
+from runner.text.display import display
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AnswerContext:
     """What waits, as it stood when a person began to answer."""
 
     project: Project
@@ -83,11 +86,11 @@ class Desk:
 
 
 @contextmanager
-def open_desk(project: Project) -> Iterator[Desk]:
+def open_answers(project: Project) -> Iterator[AnswerContext]:
     """What waits as `status` shows it; the plan says what came of the answers."""
     with Repository.open(project.root) as repository, answer_at_once(project, repository):
         state = project.state()
-        yield Desk(project, repository, state, list_waiting(project, repository, state))
+        yield AnswerContext(project, repository, state, list_waiting(project, repository, state))
 
 
 # --- approving ------------------------------------------------------------------------
@@ -95,7 +98,7 @@ def open_desk(project: Project) -> Iterator[Desk]:
 
 def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) -> Approved:
     """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
-    with open_desk(project) as here:
+    with open_answers(project) as here:
         chosen = here.waiting if asked.every else here.choose(asked.named)
         chosen = resolve_targets(here, chosen, every=asked.every)
         require_unmoved(project, here.state, chosen, asked.seen)
@@ -104,10 +107,11 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         reason = project.without_secrets(asked.reason)
         for one in chosen:
             _require_reason(here, one, reason, asked.via)
+        items = _answer_items(project, chosen, asked) if asked.met else []
         answered = []
         with open_journal(project, asked.via) as journal:
             for one in chosen:
-                for event in _approvals(here.state, one, reason, reuse=asked.reuse):
+                for event in [*items, *_approvals(here.state, one, reason, reuse=asked.reuse)]:
                     note_answer(journal, here.state.task(one.task), event)
                 for event in _answer_culprit(here, one, reason):
                     note_answer(journal, here.state.task(one.culprit), event)
@@ -126,7 +130,9 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         return Approved(tuple(answered), held, any(not one.culprit for one in chosen))
 
 
-def resolve_targets(here: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> tuple[Waiting, ...]:
+def resolve_targets(
+    here: AnswerContext, chosen: tuple[Waiting, ...], *, every: bool
+) -> tuple[Waiting, ...]:
     """What can be approved: of everything what is so, of what was named all, or RunnerError."""
     if every:  # a held change lands by the approval of what it breaks
         chosen = tuple(one for one in chosen if one.kind not in ("regression", DRAFT))
@@ -143,7 +149,7 @@ def resolve_targets(here: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> 
     return chosen
 
 
-def _is_in_vain(here: Desk, one: Waiting) -> str:
+def _is_in_vain(here: AnswerContext, one: Waiting) -> str:
     """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
     if one.culprit:
         return _describe_take_back(here, one.culprit)
@@ -158,12 +164,12 @@ def _is_in_vain(here: Desk, one: Waiting) -> str:
     return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
 
 
-def _describe_take_back(here: Desk, culprit: str) -> str:
+def _describe_take_back(here: AnswerContext, culprit: str) -> str:
     tasks = here.project.plan(here.project.plan_bytes).tasks
     return waiting.explain_vain_approval(tasks, here.state, culprit, here.repository)
 
 
-def _require_reason(here: Desk, one: Waiting, reason: str, via: str) -> None:
+def _require_reason(here: AnswerContext, one: Waiting, reason: str, via: str) -> None:
     """Raise RunnerError where held-out tests would be waived without a person and a reason."""
     concerned = filter(None, (one.task, one.culprit))
     asked = [found for id_ in concerned for found in open_questions(here.state.task(id_))]
@@ -176,6 +182,30 @@ def _require_reason(here: Desk, one: Waiting, reason: str, via: str) -> None:
     if not reason:
         message = f"{one.task} waits since its held-out tests failed: an approval needs a reason"
         raise RunnerError(message, hint=f'runner approve {one.task} --reason "…"')
+
+
+def _answer_items(project: Project, chosen: Sequence[Waiting], asked: Approve) -> list[Event]:
+    """A person's `met` to acceptance items of the work of one task.
+
+    Raises RunnerError for other tasks, for items that are not in the plan, and without a person.
+    """
+    if len(chosen) != 1 or not chosen[0].changes:
+        hint = "name one task whose work waits: runner approve TASK-001 --met A1,A2"
+        raise RunnerError("acceptance items are answered for the work of one task", hint=hint)
+    (one,) = chosen
+    if not asked.via and (why := why_no_person(project.environ)):
+        message = f"only a person may answer acceptance items: {why.text}"
+        raise RunnerError(message, hint=f"leave --met out: runner approve {one.task}")
+    task = find_task(project, one.task)
+    items = items_of(task) if task else {}
+    named = list(items) if asked.met == ("all",) else asked.met
+    unknown = [item for item in named if item not in items]
+    if unknown or not items:
+        message = f"{one.task} has no acceptance item {', '.join(map(display, unknown))}".rstrip()
+        raise RunnerError(message, hint=f"it has {', '.join(items) or 'none with an id'}")
+    whole = proposal_digest(one.changes)
+    digests = [item_digest(item, items[item]) for item in named]
+    return [WriteReviewed(WHOLE, digest, whole, "applied", "person") for digest in digests]
 
 
 def _approvals(state: RunState, one: Waiting, reason: str, *, reuse: bool) -> list[Event]:
@@ -202,7 +232,7 @@ def _approve_writes(one: Waiting, asked: Sequence[Finding], reason: str) -> list
     ]
 
 
-def _answer_culprit(here: Desk, one: Waiting, reason: str) -> list[Event]:
+def _answer_culprit(here: AnswerContext, one: Waiting, reason: str) -> list[Event]:
     """The same yes to what the held change itself asks, which is shown with what it breaks."""
     asked = open_questions(here.state.task(one.culprit)) if one.culprit else ()
     held = (each for each in here.waiting if each.task == one.culprit and each.kind == "regression")
@@ -237,7 +267,7 @@ def reject(
     ask_reason: Callable[[], str] = str,
 ) -> tuple[Answered, ...]:
     """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
-    with open_desk(project) as here:
+    with open_answers(project) as here:
         named = here.choose(asked.named)
         require_unmoved(project, here.state, named, asked.seen)
         chosen = _culprits_first(named, here.waiting)
@@ -270,7 +300,7 @@ def _culprits_first(
     return tuple(dict.fromkeys(meant))
 
 
-def _reject(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+def _reject(here: AnswerContext, journal: Journal, one: Waiting, reason: str) -> Answered:
     known = here.state.task(one.task)
     if one.kind == PLAN:
         digest = find_plan(here.state, one.task).digest
@@ -294,7 +324,7 @@ def _reject(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered
     return Answered(one.task, Became.REJECTED)
 
 
-def _drop(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+def _drop(here: AnswerContext, journal: Journal, one: Waiting, reason: str) -> Answered:
     """Drop a held change, and have the tasks that it breaks DONE again.
 
     A person's no is durable before anything follows from it; what a crash leaves undone, and all
@@ -304,9 +334,9 @@ def _drop(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
     known = state.task(one.task)
     stale = regression.victims_of(one.task, state)
     victims = tuple(id_ for id_ in waiting.find_broken_tasks(state, one.task) if id_ in stale)
-    ledger = JournalWriter(journal, state)
-    said = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
-    ledger.note(said, task=one.task, attempt=known.last_attempt, durable=True)
+    writer = JournalWriter(journal, state)
+    rejected = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
+    writer.note(rejected, task=one.task, attempt=known.last_attempt, durable=True)
     if RunLock(here.project.root / BUILD).holder() is not None:
         return Answered(one.task, Became.DROPPED_LATER)
     staging = Staging(here.project.root)
@@ -315,7 +345,7 @@ def _drop(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
         let_go(here.repository, task)
         staging.remove(staging.list(task))
 
-    regression.drop(one.task, (rejection(said),), ledger, forget)
+    regression.drop(one.task, (rejection(rejected),), writer, forget)
     return Answered(one.task, Became.DROPPED, draft=known.draft, done_again=victims)
 
 

@@ -1,6 +1,6 @@
 """A person ends one attempt of a run that is going on, or has tasks tried again.
 
-The work of an attempt that is ended is kept; the next attempt is told what it is to know.
+The work of an attempt that is ended is kept; the next attempt's brief has the person's reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runner.app.answer.answers import (
     let_go_on,
     note_answer,
-    open_desk,
+    open_answers,
     resolve_targets,
 )
 from runner.app.answer.between_runs import open_journal
@@ -33,7 +33,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.app.answer.answers import Desk
+    from runner.app.answer.answers import AnswerContext
     from runner.journal.events import Event
     from runner.journal.lock import Holder
     from runner.journal.task_state import TaskState
@@ -47,16 +47,16 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
     a run that goes on has in hand or may come to: it would not hear this.
     """
     reason = project.without_secrets(reason)
-    with open_desk(project) as desk:
+    with open_answers(project) as context:
         ids = tuple(find_id(word, [one.id for one in project.outline().tasks]) for word in named)
-        held = {one.task: one for one in desk.known}
+        held = {one.task: one for one in context.known}
         for id_ in ids:
-            _require_open(desk, id_, held.get(id_))
-            _require_unbegun(project, desk.state.task(id_))
+            _require_open(context, id_, held.get(id_))
+            _require_unbegun(project, context.state.task(id_))
         by = "program" if not via and why_no_person(project.environ) else "person"
         with open_journal(project, via) as journal:
             for id_ in ids:
-                known = desk.state.task(id_)
+                known = context.state.task(id_)
                 if _waits_for_tests(known):
                     for event in _demand_tests(known, reason, by):
                         note_answer(journal, known, event)
@@ -64,22 +64,22 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
                 if known.status is Status.PENDING and not reason:
                     continue
                 if reason:
-                    told = Finding(REVIEW, f"a person says: {reason}", hint="do it as they say")
-                    note_answer(journal, known, TaskFailed(findings=(told, *known.findings)))
+                    finding = Finding(REVIEW, f"a person says: {reason}", hint="do it as they say")
+                    note_answer(journal, known, TaskFailed(findings=(finding, *known.findings)))
                 waits = held.get(id_) or Waiting(id_, "", "", "")
                 note_answer(journal, known, let_go_on(known, waits, by=by))
         return ids
 
 
-def _require_open(desk: Desk, id_: str, one: Waiting | None) -> None:
-    if desk.state.task(id_).status is Status.DONE:
+def _require_open(context: AnswerContext, id_: str, one: Waiting | None) -> None:
+    if context.state.task(id_).status is Status.DONE:
         raise RunnerError(f"{id_} is DONE", hint=f"to have it built anew: runner change {id_} TEXT")
-    if one is None or _is_retried(desk.state.task(id_)):
+    if one is None or _is_retried(context.state.task(id_)):
         return
     if one.kind not in ("blocked", "stale"):
         hint = f"runner review {id_}; then runner approve or runner reject"
         raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
-    resolve_targets(desk, (one,), every=False)
+    resolve_targets(context, (one,), every=False)
 
 
 def _waits_for_tests(known: TaskState) -> bool:
@@ -125,7 +125,7 @@ def _require_unbegun(project: Project, known: TaskState) -> None:
 
 
 _PATIENCE = 15.0
-"""Seconds in which a run that lives has ended an attempt and said so."""
+"""Seconds within which a live run ends an attempt and records it."""
 _SETTLING = 2.0
 """Seconds between an attempt's end and the word on its task."""
 _PAUSE = 0.1

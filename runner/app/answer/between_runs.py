@@ -1,6 +1,6 @@
 """A person's word between runs: what the file says is taken in before it, and written after it.
 
-The journal as it is opened to write down what a person said, and from where they said it.
+Opens the journal to record a person's answer, and where they gave it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _take_in(project: Project, repository: Repository) -> None:
         return
     tasks = project.plan(project.plan_bytes).tasks
     with _open_journal(project) as journal:
-        ledger = JournalWriter(journal, project.state())
-        facts = recovery.gather_facts(repository, ledger.state, tasks, project.plan_file)
-        recovery.reconcile(tasks, ledger, facts)
+        writer = JournalWriter(journal, project.state())
+        facts = recovery.gather_facts(repository, writer.state, tasks, project.plan_file)
+        recovery.reconcile(tasks, writer, facts)
 
 
 def _publish(project: Project, before: RunState) -> None:
@@ -98,7 +98,7 @@ def open_journal(project: Project, via: str = "") -> Journal:
     Records tell it as producer: `runner/2.1 via page by ada`, the person on this machine where
     `via` names nobody.
     """
-    said = via or "terminal"
-    if " by " not in said:
-        said += f" by {person_name(project.environ)}"
-    return Journal.open(project.journal_path, via=said)
+    origin = via or "terminal"
+    if " by " not in origin:
+        origin += f" by {person_name(project.environ)}"
+    return Journal.open(project.journal_path, via=origin)

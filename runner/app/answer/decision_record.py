@@ -58,10 +58,10 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
     `task` is the id it was made for, as a person types it. Raises RunnerError without a title.
     """
     if not decision.title.strip():
-        raise RunnerError("a decision needs a title", hint='runner decide "What was chosen"')
+        raise RunnerError("a decision needs a title", hint='runner plan decide "What was chosen"')
     id_ = _find_task(project, task) if task else ""
     # without a secret that came with it: the file is committed
-    clean = Decision(*(project.without_secrets(said.strip()) for said in astuple(decision)))
+    clean = Decision(*(project.without_secrets(part.strip()) for part in astuple(decision)))
     return _append(project, clean, id_)
 
 
@@ -131,7 +131,7 @@ def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]
     Raises RunnerError without a word.
     """
     if not words:
-        raise RunnerError("search for what?", hint="runner pattern search locking sqlalchemy")
+        raise RunnerError("search for what?", hint="runner plan pattern search locking sqlalchemy")
     index = load_index(project)
     stacks = {name.casefold() for one in index.patterns for name in one.stack}
     search = Search(
@@ -176,7 +176,7 @@ def _index_bytes(project: Project) -> bytes:
 def _decision(project: Project, words: Sequence[str]) -> Recorded:
     """The decision that is meant. Raises RunnerError for none, or an unknown one."""
     if len(words) != 1 or not (match := _ID.match(words[0])):
-        raise RunnerError("which decision?", hint="runner pattern accept DECISION-007")
+        raise RunnerError("which decision?", hint="runner plan pattern accept DECISION-007")
     text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
     found = {one.number: one for one in read_decisions(text)}
     number = int(match[1])
@@ -186,7 +186,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
         raise RunnerError(
             f"there is no DECISION-{number:03d}",
             where=PATH,
-            hint=hint or 'runner decide "What was chosen" --pattern candidate',
+            hint=hint or 'runner plan decide "What was chosen" --pattern candidate',
         )
     return found[number]
 
@@ -230,7 +230,7 @@ def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new
             return True
     raise RunnerError(
         "PATTERN_INDEX.md is being saved over and over by another program",
-        hint=f"stop what saves it, then: runner pattern accept {recorded.id}",
+        hint=f"stop what saves it, then: runner plan pattern accept {recorded.id}",
         code=ExitCode.CONFLICT,
     )
 

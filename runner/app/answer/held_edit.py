@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner.app.answer.answer_types import Answered, Became
-from runner.app.answer.answers import note_what_follows, open_desk
+from runner.app.answer.answers import note_what_follows, open_answers
 from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.answer.waiting_document import require_unmoved
@@ -24,7 +24,7 @@ from runner.run.planned.task_plans import keep_plan, parse_edited_plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.answer.answers import Desk
+    from runner.app.answer.answers import AnswerContext
     from runner.app.answer.waiting import Waiting
     from runner.model import Change
     from runner.project import Project
@@ -60,17 +60,17 @@ def edit(
     plan of its task.
     """
     answered = []
-    with open_desk(project) as desk:
-        chosen = desk.choose(named)
-        require_unmoved(project, desk.state, chosen, seen)
+    with open_answers(project) as context:
+        chosen = context.choose(named)
+        require_unmoved(project, context.state, chosen, seen)
         for one in chosen:
             _refuse_question(one)
             if one.kind == PLAN:
-                answered.append(_edit_plan(desk, one.task, editor, via))
+                answered.append(_edit_plan(context, one.task, editor, via))
                 tell(answered[-1])
         for one in chosen:
             if one.kind != PLAN:
-                answered.append(_edit_writes(desk, one, editor, via))
+                answered.append(_edit_writes(context, one, editor, via))
                 tell(answered[-1])
     return tuple(answered)
 
@@ -84,19 +84,19 @@ def _refuse_question(one: Waiting) -> None:
 # --- held writes ----------------------------------------------------------------------
 
 
-def _edit_writes(desk: Desk, one: Waiting, editor: Editor, via: str) -> Answered:
+def _edit_writes(context: AnswerContext, one: Waiting, editor: Editor, via: str) -> Answered:
     """Let a person change held writes; the next run takes them through pipeline and proof."""
-    _require_editable(desk, one)
-    made = [_edit_change(desk.project, change, editor) for change in one.changes]
+    _require_editable(context, one)
+    made = [_edit_change(context.project, change, editor) for change in one.changes]
     if made == list(one.changes):
         return Answered(one.task, Became.UNCHANGED)
-    _keep_writes(desk, one, made, via)
-    note_what_follows(desk.project, (replace(one, changes=tuple(made)),), via)
+    _keep_writes(context, one, made, via)
+    note_what_follows(context.project, (replace(one, changes=tuple(made)),), via)
     return Answered(one.task, Became.EDITED)
 
 
-def _require_editable(desk: Desk, one: Waiting) -> None:
-    if desk.state.task(one.task).held is None:
+def _require_editable(context: AnswerContext, one: Waiting) -> None:
+    if context.state.task(one.task).held is None:
         raise RunnerError(f"{one.task} has no writes to edit", hint=f"runner why {one.task}")
     if one.kind == "regression":
         raise RunnerError(
@@ -120,15 +120,15 @@ def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
             return replace(change, after=digest_of(change.content))
 
 
-def _keep_writes(desk: Desk, one: Waiting, made: list[Change], via: str) -> None:
+def _keep_writes(context: AnswerContext, one: Waiting, made: list[Change], via: str) -> None:
     """Put the edited proposal in the place of the held one, and write down whose it is."""
-    known = desk.state.task(one.task)
+    known = context.state.task(one.task)
     assert known.held is not None
     message = f"held({one.task}): edited by a person\n"
-    commit = commit_tree(desk.repository, known.held.base or None, made, message, sign=False)
+    commit = commit_tree(context.repository, known.held.base or None, made, message, sign=False)
     # The bytes before the word: after a kill in between the edited ones wait for a new one.
-    keep_ref(desk.repository, find_own_name(desk.repository, known.held.ref), commit.sha)
-    with open_journal(desk.project, via) as journal:
+    keep_ref(context.repository, find_own_name(context.repository, known.held.ref), commit.sha)
+    with open_journal(context.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):
             # who edits a proposal has seen all of it: what they left as it was is approved, too
             how = "edited" if old != new else "applied"
@@ -139,11 +139,11 @@ def _keep_writes(desk: Desk, one: Waiting, made: list[Change], via: str) -> None
 # --- plans ----------------------------------------------------------------------------
 
 
-def _edit_plan(desk: Desk, id_: str, editor: Editor, via: str) -> Answered:
+def _edit_plan(context: AnswerContext, id_: str, editor: Editor, via: str) -> Answered:
     """Let a person change a plan: what they leave is approved by its digest."""
-    project, task = desk.project, find_task(desk.project, id_)
+    project, task = context.project, find_task(context.project, id_)
     assert task is not None  # its plan waits, so the plan's file has it
-    planned = find_plan(desk.state, id_)
+    planned = find_plan(context.state, id_)
     before = plan_text(planned.plan, id_, task.title).encode("utf-8", "replace")
     content = editor.edit(planned.path, before)
     if content == before:
@@ -159,6 +159,6 @@ def _edit_plan(desk: Desk, id_: str, editor: Editor, via: str) -> Answered:
     )
     with open_journal(project, via) as journal:
         for event in events:
-            attempt = desk.state.task(id_).last_attempt
+            attempt = context.state.task(id_).last_attempt
             journal.append(event, task=id_, attempt=attempt, durable=True)
     return Answered(id_, Became.PLAN_EDITED)

@@ -26,7 +26,7 @@ from runner.report.cost import cost_part
 from runner.report.documents import document
 from runner.run.landing.drafts import adopt
 from runner.run.planned.phases import plan_of
-from runner.run.review import Answer, Said
+from runner.run.review import Answer, Reply
 from runner.run.selection import Selection, find_id
 from runner.text.display import display
 
@@ -82,14 +82,14 @@ def adopt_branch(
     task = tasks[find_id(asked.task, tasks)]
     _require_adoptable(project, task)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
-        session.ledger.warn_by(observer.say)
+        session.journal.warn_by(observer.say)
         own = session.own_documents
         require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
         found = adopt(session.repository, _branch(asked.branch, session, task))
         only, options = Selection(only=(task.id,)), Options(adopted={task.id: found})
         who = _Yes() if asked.approved else asker
         code = run_engine(session, reading, only, options, observer, who)
-        return AdoptedBranch(session.ledger.state.task(task.id), found, code)
+        return AdoptedBranch(session.journal.state.task(task.id), found, code)
 
 
 def _require_adoptable(project: Project, task: Task) -> None:
@@ -117,7 +117,7 @@ def _require_adoptable(project: Project, task: Task) -> None:
 
 def _branch(named: str, session: Session, task: Task) -> str:
     """The branch that is meant. Raises RunnerError where none is, or where it is checked out."""
-    branch = named or session.ledger.state.task(task.id).draft
+    branch = named or session.journal.state.task(task.id).draft
     if not branch:
         raise RunnerError(f"{task.id} has no draft", hint=f"runner adopt {task.id} BRANCH")
     if session.branch.ref == f"refs/heads/{branch}":
@@ -131,10 +131,10 @@ def _branch(named: str, session: Session, task: Task) -> str:
 class _Yes:
     """Approves what it is asked about: the person has read their own branch."""
 
-    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
         """Yes."""
         del task, change, before, spot
-        return Said(Answer.APPROVED, for_all=True)
+        return Reply(Answer.APPROVED, for_all=True)
 
     def choose(self, text: str, question: str) -> str:
         """Nothing is chosen."""
@@ -237,8 +237,8 @@ def _require_plannable(project: Project, task: Task) -> None:
     chosen = choose(task, project.settings)
     if isinstance(chosen, Finding):
         message = chosen.message
-        said = message if message.startswith(f"{task.id} ") else f"{task.id}: {message}"
-        raise RunnerError(said, hint=chosen.hint)
+        text = message if message.startswith(f"{task.id} ") else f"{task.id}: {message}"
+        raise RunnerError(text, hint=chosen.hint)
     if not chosen.is_agent:
         raise RunnerError(
             f"{task.id} is built by {chosen.name}, which plans nothing",
@@ -277,7 +277,7 @@ def _make(
     again = f"runner plan {task.id} --trust"
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
-        session.ledger.warn_by(observer.say)
+        session.journal.warn_by(observer.say)
         own = session.own_documents
         require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
         only, options = Selection(only=(task.id,)), Options(plan_only=True)

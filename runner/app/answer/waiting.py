@@ -63,7 +63,7 @@ class Waiting:
     culprit: str = ""
     """The task whose held change breaks it."""
     answered: bool = False
-    """Whether a person has said all of it: it is not listed, and may be answered otherwise."""
+    """Whether a person has answered all of it: it is not listed, and the answer may change."""
 
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
@@ -77,10 +77,10 @@ def list_waiting(project: Project, repository: Repository, state: RunState) -> t
         if known.held is not None and known.status is not Status.DONE:
             changes = load_held_changes(repository, known.held) or ()
             kind = "regression" if known.held.kind == HELD else "writes"
-            said = known.held.kind == REVIEW and is_answered(state, task.id, changes)
-            note = APPROVED if said else known.note
+            settled = known.held.kind == REVIEW and is_answered(state, task.id, changes)
+            note = APPROVED if settled else known.note
             whose = known.culprit if kind == "writes" else ""
-            found.append(Waiting(task.id, task.title, kind, note, changes, whose, answered=said))
+            found.append(Waiting(task.id, task.title, kind, note, changes, whose, answered=settled))
         elif plan_waits(known):
             found.append(Waiting(task.id, task.title, PLAN, known.note))
         elif permission_waits(known):
@@ -123,7 +123,7 @@ def choose_waiting(
         found = [one for one in known if one.task == id_]
         if not found:
             raise RunnerError(
-                f"{id_} does not wait for you",
+                f"{id_} has nothing to approve",
                 hint="runner review" if is_draft else f"runner why {id_}",
             )
         chosen += found
@@ -141,19 +141,19 @@ one that the person sees beside it.
 def remember_numbers(project: Project, known: Sequence[Waiting]) -> None:
     """What waits is numbered anew, for all that is typed until it is listed again."""
     tasks = [one.task for one in known if not one.answered]
-    told = {"plan": _plan_of(project), "tasks": tasks}
+    document = {"plan": _plan_of(project), "tasks": tasks}
     with suppress(OSError):  # the numbers of the moment are used then
         effects.make_folder(project.cache)
-        effects.write_file(project.cache / _NUMBERS, json.dumps(told).encode(), durable=False)
+        effects.write_file(project.cache / _NUMBERS, json.dumps(document).encode(), durable=False)
 
 
 def number_waiting(project: Project, known: Sequence[Waiting]) -> dict[int, str]:
     """The tasks by number as they were last listed; of a list that nobody saw, by their order."""
     tasks = [one.task for one in known if not one.answered]
     with suppress(OSError, ValueError, AttributeError):
-        told = json.loads((project.cache / _NUMBERS).read_bytes())
-        if told.get("plan") == _plan_of(project) and isinstance(told.get("tasks"), list):
-            tasks = [str(one) for one in told["tasks"]]
+        document = json.loads((project.cache / _NUMBERS).read_bytes())
+        if document.get("plan") == _plan_of(project) and isinstance(document.get("tasks"), list):
+            tasks = [str(one) for one in document["tasks"]]
     return dict(enumerate(tasks, start=1))
 
 
@@ -167,7 +167,7 @@ def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
         if one.task == task and not one.answered:
             return one
     raise RunnerError(
-        f"number {number} is {task}, which does not wait for you any more",
+        f"number {number} is {task}, which has nothing to approve",
         hint=f"runner review numbers what waits now; runner why {task}",
     )
 

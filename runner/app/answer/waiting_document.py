@@ -134,8 +134,8 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
 def describe_draft(one: DraftProposed) -> dict[str, object]:
     """A draft of tasks that waits."""
     covered = [
-        {"asked": said, "tasks": [word for word in ids.split(", ") if word]}
-        for said, ids in zip(one.asked, one.covered_by, strict=False)
+        {"asked": request, "tasks": [word for word in ids.split(", ") if word]}
+        for request, ids in zip(one.asked, one.covered_by, strict=False)
     ]
     return {
         "id": f"DRAFT-{one.number}",
@@ -163,7 +163,7 @@ def format_calls(state: RunState, task: str) -> Iterator[str]:
 
 
 def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]:
-    """What is said of one item beside its files, a line each."""
+    """Yield the notes on one item beside its files, a line each."""
     known = state.task(one.task)
     match one.kind:
         case "regression":
@@ -176,7 +176,7 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
             yield f"next: {next_step(known, state)}"
         case "stale":
             stale = find_stale_work(project, one.task)
-            yield from (f"asked for since: {said}" for said in stale.asked)
+            yield from (f"asked for since: {request}" for request in stale.asked)
             fields = (name for name in stale.edited if name not in ("what", "change"))
             yield from (f"edited since: {name}" for name in fields)
             yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
@@ -192,11 +192,11 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
 
 def _draft_words(project: Project, item: str) -> Iterator[str]:
     draft = draft_answers.find_draft(project, item)
-    for said, ids in zip(draft.asked, draft.covered_by, strict=False):
-        yield f"asked: {said} → {ids}" if ids else f"asked, but not covered: {said}"
-    yield from (f"taken out, {said}" for said in draft.taken_out)
-    yield from (f"to mend: {said}" for said in draft.mistakes)
-    yield from (f"note: {said}" for said in draft.notes)
+    for text, ids in zip(draft.asked, draft.covered_by, strict=False):
+        yield f"asked: {text} → {ids}" if ids else f"asked, but not covered: {text}"
+    yield from (f"taken out, {text}" for text in draft.taken_out)
+    yield from (f"to mend: {text}" for text in draft.mistakes)
+    yield from (f"note: {text}" for text in draft.notes)
     yield from ("", *draft.text.splitlines())
 
 
@@ -231,8 +231,10 @@ def lines_below(
     if one.kind == "writes":
         known = state.task(one.task)
         yield from format_questions(open_questions(known))
-        told = (found for found in known.findings if found.check == WHAT_CHANGED and not found.asks)
-        yield from (display(f"{found.path}: {found.message}") for found in told)
+        notes = (
+            found for found in known.findings if found.check == WHAT_CHANGED and not found.asks
+        )
+        yield from (display(f"{found.path}: {found.message}") for found in notes)
         if asks_about_tests(known):
             yield f"next: {next_step(known, state)}"
         yield from _format_acceptance(project, known) if whole else ()
@@ -271,7 +273,9 @@ def format_plan(planned: Planned, task: str) -> str:
 def format_staged(one: Staged) -> str:
     """A write by hand, with the command that shows it."""
     what = f"{display(one.task)} {one.action} {display_path(one.path)}"
-    return f"by hand: {what} — runner staged-write show {one.id}, then apply, edit or reject"
+    return (
+        f"by hand: {what} — runner pipeline staged-write show {one.id}, then apply, edit or reject"
+    )
 
 
 def format_stale(stale: StaleWork) -> Iterator[str]:
@@ -309,15 +313,15 @@ class MovedError(RunnerError):
 
 
 def digest_shown(project: Project, state: RunState, one: Waiting) -> str:
-    """The digest of all that is shown of what waits, and of what was said to it so far."""
-    said = document_line(
+    """Return the digest of all that is shown of an item, and of its answers so far."""
+    document = document_line(
         "shown",
         what=describe_waiting(project, state, one),
         answered=one.answered,
         # What another attempt proposes is another question, be it the same bytes.
         attempt=state.task(one.task).last_attempt,
     )
-    return digest_of(said.encode())
+    return digest_of(document.encode())
 
 
 def require_unmoved(
@@ -347,5 +351,5 @@ def require_shown(project: Project, item: str, seen: str) -> None:
         known = list_waiting(project, repository, state)
     chosen = [one for one in known if one.task == item.upper()]
     if not chosen:
-        raise RunnerError(f"{item} does not wait for you", code=ExitCode.CONFLICT)
+        raise RunnerError(f"{item} has nothing to approve", code=ExitCode.CONFLICT)
     require_unmoved(project, state, chosen, seen)

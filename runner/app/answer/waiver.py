@@ -10,7 +10,7 @@ from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.session_events import TaskWaived
 from runner.lazy_dataclass import dataclass
-from runner.repo.trailers import ToldWaiver, format_waived
+from runner.repo.trailers import WaiverTrailer, format_waived
 from runner.run.selection import find_id
 from runner.run.waivers import files_now, files_of, is_committed, why_no_person
 
@@ -39,9 +39,9 @@ class WaiverResult:
 
 
 def waive(project: Project, asked: Waive) -> WaiverResult:
-    """Write it into the journal and into the plan.
+    """Write a waiver into the journal and into the plan.
 
-    Raises RunnerError (exit 3) where no person can have said it.
+    Raises RunnerError (exit 3) where no person can have given it.
     """
     reason = " ".join(project.without_secrets(asked.reason).split())
     if not reason:
@@ -82,9 +82,9 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     if graded is None or graded.is_proven:
         # It was begun: without an end the next run would take it for a killed one.
         transaction.finish()
-        said = f"is {known.status}" if graded is None else f"is {graded.words}"
+        standing = f"is {known.status}" if graded is None else f"is {graded.words}"
         raise RunnerError(
-            f"there is nothing to waive: {id_} {said}",
+            f"there is nothing to waive: {id_} {standing}",
             hint="only what is DONE and unproven can be waived: runner status",
             code=ExitCode.USAGE,
         )
@@ -92,9 +92,9 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     paths = files_of(session.repository, task.outputs, known.commit, head)
     files = files_now(session.project.root, paths)
     event = TaskWaived(reason=reason, by="person", what=task.spec.what, files=files)
-    session.ledger.note(event, task=id_, durable=True)
+    session.journal.note(event, task=id_, durable=True)
     if is_committed(session.repository, files):
-        session.waived.append(format_waived(ToldWaiver(id_, task.spec.what, reason)))
+        session.waived.append(format_waived(WaiverTrailer(id_, task.spec.what, reason)))
     transaction.regraded.add(id_)
 
 

@@ -2,7 +2,7 @@
 
 In two steps, each of which may be killed anywhere. First all that may leave the machine is laid
 beside, looked through, in the user's cache folder: from then on its bytes do not change. Then each
-file is stored where nothing of that name is, and told to the journal; `metadata.json`, with the
+file is stored where nothing of that name is, and journaled; `metadata.json`, with the
 digests of all, is last, so that what it names is there. Where it was stopped, the journal says.
 """
 
@@ -110,7 +110,7 @@ def read_cursor(project: Project) -> Cursor:
             if event.store == name:
                 stored.setdefault(record.run, {})[event.path] = event
         elif record.type == "run.started":
-            if open_run:  # it was killed, and never said that it ended
+            if open_run:  # it was killed, and recorded no end
                 ended.setdefault(open_run)
             open_run = record.run
         elif record.type in ("run.finished", "ship.declared"):
@@ -127,22 +127,22 @@ def store_name(project: Project) -> str:
 def begin_export(project: Project) -> str:
     """Have what ended be stored by a process of its own, which nobody waits for.
 
-    Gives what is to be said of it; nothing where no store is set.
+    Returns a message for the person; empty where no store is set.
     """
     if not project.settings.artifacts_store:
         return ""
     trouble = read_trouble(project)
     try:
         flags = ["--task-graph", project.plan_path]
-        words = ("artifacts", "push", "--quiet", *flags)
+        words = ("team", "artifacts", "push", "--quiet", *flags)
         # The run it is about has given its lock back, or will before this one looks.
         own_command.OwnCommand(words, project.root, project.environ, stays=True).forget()
     except OSError as error:
-        return f"note: artifacts are not stored: {error.strerror}; runner artifacts push"
+        return f"note: artifacts are not stored: {error.strerror}; runner team artifacts push"
     where = display(store_name(project))
     if trouble:
         return f"note: artifacts of earlier runs are tried again: {display(trouble)}"
-    return f"artifacts go to {where} behind this run: runner artifacts list"
+    return f"artifacts go to {where} behind this run: runner team artifacts list"
 
 
 def read_trouble(project: Project) -> str:
@@ -350,7 +350,7 @@ def _only_one(project: Project) -> Iterator[None]:
         if not is_ours:
             raise RunnerError(
                 "another process is storing artifacts of this project",
-                hint="`runner artifacts list` shows how far it is",
+                hint="`runner team artifacts list` shows how far it is",
             )
         yield
 

@@ -91,12 +91,12 @@ def _list_store(project: Project, run: str) -> tuple[Listed, ...]:
             runs.setdefault(name, []).append(path)
     found: list[Listed] = []
     for name, paths in runs.items():
-        said = _read_metadata(project, store, name) or _Metadata({}, {})
+        stored = _read_metadata(project, store, name) or _Metadata({}, {})
         found += [
-            Listed(name, path, "stored", *said.files.get(path, ("", 0))) for path in sorted(paths)
+            Listed(name, path, "stored", *stored.files.get(path, ("", 0))) for path in sorted(paths)
         ]
         found += [
-            Listed(name, path, "refused", why=why) for path, why in sorted(said.refused.items())
+            Listed(name, path, "refused", why=why) for path, why in sorted(stored.refused.items())
         ]
     return tuple(found)
 
@@ -109,19 +109,19 @@ def fetch_artifacts(project: Project, run: str, paths: Iterable[str], to: Path) 
     """
     store = _open(project)
     whole = _find_run(project, store, run)
-    said = _read_metadata(project, store, whole)
-    if said is None:
+    metadata = _read_metadata(project, store, whole)
+    if metadata is None:
         raise RunnerError(
             "this run is not all in the store yet: its metadata.json is missing",
             where=display(whole),
-            hint="runner artifacts push, where it was built",
+            hint="runner team artifacts push, where it was built",
         )
-    known = said.files
+    known = metadata.files
     wanted = tuple(paths) or (*known, METADATA)
     missing = [path for path in wanted if path not in known and path != METADATA]
     if missing:
-        refused = said.refused.get(missing[0], "")
-        hint = f"it was kept back: {refused}" if refused else "runner artifacts list --remote"
+        refused = metadata.refused.get(missing[0], "")
+        hint = f"it was kept back: {refused}" if refused else "runner team artifacts list --remote"
         raise RunnerError("the run has no such file", where=display(missing[0]), hint=hint)
     size = sum(_fetch(project, store, whole, path, known, to) for path in wanted)
     return Fetched(whole, to, wanted, size)
@@ -164,7 +164,7 @@ def _find_run(project: Project, store: ArtifactStore, typed: str) -> str:
     found = [one for one in runs if one.startswith(typed)]
     if not found:
         what = "no such run is in the store" if typed else "nothing is stored yet"
-        hint = "runner artifacts list --remote"
+        hint = "runner team artifacts list --remote"
         raise RunnerError(what, where=display(typed or store_name(project)), hint=hint)
     if typed and len(found) > 1:
         raise RunnerError("this begins several runs", where=typed, detail="\n".join(found))
@@ -176,9 +176,11 @@ def _read_metadata(project: Project, store: ArtifactStore, run: str) -> _Metadat
     """None where it is not there (yet), or no such document."""
     content = store.get(f"{key_of_run(project, run)}/{METADATA}")
     try:
-        said = json.loads(content or b"")
-        files = {str(one["path"]): (str(one["sha256"]), int(one["bytes"])) for one in said["files"]}
-        refused = {str(one["path"]): str(one["why"]) for one in said["refused"]}
+        fields = json.loads(content or b"")
+        files = {
+            str(one["path"]): (str(one["sha256"]), int(one["bytes"])) for one in fields["files"]
+        }
+        refused = {str(one["path"]): str(one["why"]) for one in fields["refused"]}
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return _Metadata(files, refused)

@@ -145,12 +145,12 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
         raise RunnerError(
             "a bucket needs the extra artifacts", where=name, hint=install_hint("artifacts")
         ) from error
-    told = {
+    values = {
         key.lower(): value
         for key, value in environ.items()
         if key.startswith("AWS_") and value and key not in ("AWS_PROFILE", "AWS_CONFIG_FILE")
     }
-    known = {key: told[key] for key in _KNOWN if key in told}
+    known = {key: values[key] for key in _KNOWN if key in values}
     plain = known.get("aws_endpoint_url", "").startswith("http://")
     wait = timedelta(seconds=_SECONDS)
     bucket = S3Store.from_url(
@@ -244,12 +244,12 @@ class BucketStore:
         raise _away(self.name, str(raised[0])) from raised[0]
 
 
-def _away(name: str, said: str) -> RunnerError:
-    first = " ".join(said.split())[:200]
+def _away(name: str, message: str) -> RunnerError:
+    first = " ".join(message.split())[:200]
     hint = (
-        f"{_LOGIN}; then runner artifacts push"
+        f"{_LOGIN}; then runner team artifacts push"
         if name.startswith(BUCKET)
-        else ("make the folder writable, then runner artifacts push")
+        else ("make the folder writable, then runner team artifacts push")
     )
     return RunnerError(
         f"the artifact store does not take or give anything: {display(first)}",

@@ -1,4 +1,4 @@
-"""Old leftovers of runs that nothing needs any more: found, told, taken away, counted.
+"""Find, list, remove and count old leftovers of runs that nothing needs any more.
 
 Never what a task's evidence names, what an open task may go on from, what is still to be stored,
 or what a person made: a branch that is checked out, or has commits that are nowhere else.

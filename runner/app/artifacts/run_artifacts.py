@@ -228,7 +228,7 @@ def _coverage(project: Project, repository: Repository, story: RunStory) -> Iter
 
 
 def _logs(root: Path, story: RunStory) -> Iterator[Artifact]:
-    """What commands said in this run's attempts, each file as it is: it was redacted as written."""
+    """Yield the command logs of this run's attempts as they are: redacted when written."""
     for task, number in _in_order(story):
         folder = root / LOGS / task / attempt_folder(number)
         for path in sorted(folder.rglob("*.log")):

@@ -21,8 +21,8 @@ _LONGEST_MESSAGE = 2000
 
 
 def start_delivery(project: Project, say: Callable[[str], object]) -> None:
-    """Have what this run does told to the doors of the settings."""
-    words = ["events", "--deliver", "--beside", str(os.getpid())]
+    """Deliver this run's events to the receivers of the settings."""
+    words = ["team", "events", "--deliver", "--beside", str(os.getpid())]
     try:
         OwnCommand(words, project.root, project.environ, stays=True).forget()
     except OSError as error:
@@ -55,10 +55,10 @@ def _link_of(server: OwnCommand) -> str:
     until = time.monotonic() + _SECONDS_TO_START
     while time.monotonic() < until:
         ended = server.wait(0.05) is not None
-        said, errors = server.read(_LONGEST_MESSAGE)
+        output, errors = server.read(_LONGEST_MESSAGE)
         # Without its line end it may be the half of a link that was written so far.
-        if said.endswith(b"\n"):
-            return said.decode().strip()
+        if output.endswith(b"\n"):
+            return output.decode().strip()
         if ended:
             lines = [*errors.decode("utf-8", "replace").splitlines(), "it says nothing"]
             hints = [line.strip() for line in lines if line.strip().startswith("hint: ")]

@@ -53,7 +53,7 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     tasks, state = project.outline().tasks, project.state()
     known = find_verification(project, state, project.head().commit or "")
     found = find_unverified_tasks(project, tasks, state)
-    notes = (known.said, format_unverified(found) if found else "")
+    notes = (known.note, format_unverified(found) if found else "")
     left = build_branch.give_back_left(project) if project.settings.publish else ""
     return NothingToDo(known.code, len(tasks), tuple(filter(None, (*notes, left))))
 
@@ -68,7 +68,7 @@ def build(
     """Build what is asked for. Raises RunnerError where that cannot begin.
 
     `at_end` is called once the books are closed, before the lock is given back and a person is
-    told that they are needed.
+    notified that they are needed.
     """
     if request.rebuild:
         _require_person(project, meant=request.removed_meant)

@@ -55,7 +55,7 @@ def switch_to(project: Project, name: str) -> bool:
         if answer.exit:
             raise RunnerError(
                 f"git does not switch to {display(name)}",
-                detail=display(answer.said.strip()[-1000:], lines=True),
+                detail=display(answer.stderr.strip()[-1000:], lines=True),
                 hint="commit or stash what is in its way, then run again",
                 code=ExitCode.CONFLICT,
             )
@@ -63,7 +63,7 @@ def switch_to(project: Project, name: str) -> bool:
 
 
 def build_apart(project: Project, *, saved: bool) -> str:
-    """Be on the branch that is published at the end, as far as the remote's; what is said of it.
+    """Switch to the branch that is published at the end, and return a note on it.
 
     Raises RunnerError: a run goes on here, the remote is away, its commits do not fit.
     """
@@ -118,7 +118,7 @@ def _begin_in_remote(project: Project, repository: Repository, ref: str) -> None
         if made.swap is not Swap.DONE:
             raise RunnerError(
                 f"{there} does not take the branch {shown}",
-                detail=display(made.said.strip()[-1000:], lines=True),
+                detail=display(made.output.strip()[-1000:], lines=True),
                 hint="it may be protected: take another name",
                 code=ExitCode.CONFLICT,
             )
@@ -148,7 +148,7 @@ def open_session_lease(project: Project, repository: Repository, run: str) -> Br
     return lease
 
 
-def begin_under(lease: BranchLease, repository: Repository, ledger: JournalWriter) -> None:
+def begin_under(lease: BranchLease, repository: Repository, journal: JournalWriter) -> None:
     """Say from whom it was taken over, and have landings go to the remote first.
 
     What a crash left in the remote alone comes here before.
@@ -156,7 +156,7 @@ def begin_under(lease: BranchLease, repository: Repository, ledger: JournalWrite
     if (old := lease.taken_from) is not None:
         why = f"not renewed for {lease.seconds:g} s"
         moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
-        ledger.note(moved, durable=True)
+        journal.note(moved, durable=True)
     # Its landings stay here, and nothing of them is pushed before the end.
     if isinstance(lease, EndLease):
         return
@@ -185,9 +185,9 @@ def give_back_left(project: Project) -> str:
 
 
 def confirm(
-    lease: BranchLease, ledger: JournalWriter, say: Callable[[str], object]
+    lease: BranchLease, journal: JournalWriter, say: Callable[[str], object]
 ) -> frozenset[ExitCode]:
-    """Whether the branch is still ours to build, said where it is not."""
+    """Return the exit codes of a lost branch, and explain the loss; empty while it is ours."""
     try:
         # That the remote is away now is no loss of the branch: `trouble` has what was heard of one.
         lease.renew()
@@ -197,5 +197,5 @@ def confirm(
         say(f"note: {lease.trouble}")
     if (holder := lease.lost_to) is not None:
         moved = LeaseMoved(lease.branch, lease.holder, holder.who, holder.reason)
-        ledger.note(moved, durable=True)
+        journal.note(moved, durable=True)
     return frozenset({ExitCode.CONFLICT}) if lease.trouble else frozenset()

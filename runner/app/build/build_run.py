@@ -1,4 +1,4 @@
-"""One run with something to do: from the question of trust to what is said at its end.
+"""One run with something to do: from the question of trust to its summary.
 
 What follows a run outside the repository: draft pull requests, and a word to the person.
 
@@ -83,11 +83,11 @@ def run_build(
     require_trust(project, reading.plan, trusted=request.trusted, asker=asker, again=again)
     about = select_ids(request.chosen, reading.graph, reading.graph.ids)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
-        session.ledger.warn_by(observer.say)
+        session.journal.warn_by(observer.say)
         if session.recovered:
             observer.say(session.recovered)
         if shipped:
-            session.ledger.note(ShipReopened(by="person"), durable=True)
+            session.journal.note(ShipReopened(by="person"), durable=True)
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=request.allow_dirty
         )
@@ -99,7 +99,7 @@ def run_build(
             session, reading, observer.say, yes=request.removed_meant, asker=asker
         )
         require_meant(session, set(reading.graph.ids), yes=request.removed_meant, asker=asker)
-        past = session.ledger.state
+        past = session.journal.state
         observer.expect(lambda: _make_work(project, reading, about, past))
         options = _make_options(session, request)
         code = run_engine(session, reading, request.chosen, options, observer, asker)
@@ -165,7 +165,7 @@ def _make_result(
         usage=session.manifest.usage,
         reading=reading,
         tasks=tuple(task for task in reading.plan.tasks if task.id in about),
-        state=session.ledger.state,
+        state=session.journal.state,
         seconds=session.elapsed,
     )
 
@@ -188,7 +188,7 @@ _SECONDS = 30.0
 
 
 def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
-    """Push each draft of this run and open its pull request; what fails is only said."""
+    """Push each draft of this run and open its pull request; a failure is only a message."""
     drafts = _drafts(session)
     if not drafts or not session.project.settings.draft_pr:
         return
@@ -209,7 +209,7 @@ def _drafts(session: Session) -> dict[str, str]:
     """Tasks that this run left with work a person may finish, and where it is."""
     found = {}
     for id_ in session.reports.written:
-        known = session.ledger.state.task(id_)
+        known = session.journal.state.task(id_)
         if known.status is Status.BLOCKED and known.reason in _NOT_PASSED and known.draft:
             found[id_] = known.draft
     return found
@@ -237,7 +237,7 @@ def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
 
 
 def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:
-    """Hand `notify_command` one line of JSON on standard input; that it fails is only said."""
+    """Hand `notify_command` one line of JSON on standard input; a failure is only a message."""
     settings, code = session.project.settings, summary.exit
     line, ending = settings.notify_command, _ENDINGS.get(code, "")
     if not line or ending not in settings.notify_on:
@@ -248,7 +248,7 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
         ending=ending,
         project=session.project.name,
         folder=root,
-        run=session.ledger.run,
+        run=session.journal.run,
         branch=session.branch.shown,
         meaning=MEANING[code],
         **facts_of(summary, session.manifest.usage),
@@ -291,9 +291,9 @@ def apply_directives(
     for line in lines:
         _require_text(line, plan.path)
     facts = recovery.gather_facts(
-        session.repository, session.ledger.state, plan.tasks, session.project.plan_file
+        session.repository, session.journal.state, plan.tasks, session.project.plan_file
     )
-    recovery.reconcile(plan.tasks, session.ledger, facts)
+    recovery.reconcile(plan.tasks, session.journal, facts)
     if not yes:
         _confirm_replays(session, [line.task for line in lines if line.kind == "replay"], asker)
     return _apply_lines(session, reading, lines, say)
@@ -323,14 +323,14 @@ def _confirm_replays(session: Session, ids: Sequence[str], asker: Asker | None) 
 
 
 def _look_back(session: Session, id_: str) -> Replay:
-    state = session.ledger.state
+    state = session.journal.state
     return replay.plan_replay(session.repository, state, id_, session.own_documents)
 
 
 def _apply_lines(
     session: Session, reading: Reading, lines: Sequence[Written], say: Callable[[str], None]
 ) -> Reading:
-    """Do what the lines say, as said and confirmed; gives the plan as it reads then.
+    """Carry out confirmed `!change` and `!replay` lines, and return the plan as it reads then.
 
     Each line becomes a quote. Raises RunnerError, with that line left as it is: going back meets
     a conflict (exit 6).
@@ -339,8 +339,8 @@ def _apply_lines(
     amendment = transaction.Transaction(session, plan, reading.data)
     amendment.begin("run")
     for line in lines:
-        for told in _apply_line(amendment, line):
-            say(told)
+        for message in _apply_line(amendment, line):
+            say(message)
     again = session.project.check()
     transaction.require_readable(again.plan)
     return again
@@ -362,7 +362,7 @@ def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
         change = Change(text, (line.task,), (), ())
     else:
         change = plan_change(amendment.plan.tasks, amendment.state.task, (line.task,), text)
-    number = record_change(amendment.session.desk, change)
+    number = record_change(amendment.session.context, change)
     yield f"CHANGE-{number:03d} recorded for {line.task}: {text}"
     for one in change.stale:
         yield f"{one.id} is STALE: {one.reason}"

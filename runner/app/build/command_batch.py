@@ -54,7 +54,7 @@ def run_for_tasks(
     *,
     split: bool = False,
 ) -> BatchResult:
-    """Run it for every task; `hear` is told of each as soon as its command is over.
+    """Run it for every task; `hear` gets each result as soon as its command is over.
 
     Two tasks that may write one file run one after the other with `split`. Raises RunnerError for
     them otherwise, and for a task that the plan has not.
@@ -85,7 +85,7 @@ def run_for_tasks(
         )
         head, claims = repository.head().commit or "", ResourceLocks(capacity, owned)
         batch = Batch(tasks, line, workshop, settings, project.environ, head, claims, hear)
-        interruption.wakes(batch.crew.interrupt)
+        interruption.wakes(batch.workers.interrupt)
         found = batch.run()
     return BatchResult(found, head, effects.monotonic() - began)
 
@@ -137,12 +137,12 @@ def total_line(found: Sequence[Came], seconds: float) -> str:
     """How many passed, and in what time."""
     failed = [came.task.id for came in found if not came.ran.passed]
     count = f"{len(found)} task{'' if len(found) == 1 else 's'}"
-    said = f"failed for {', '.join(map(display, failed))}" if failed else "passed for all"
-    return f"{count}: {said}; {seconds:.1f} s"
+    result = f"failed for {', '.join(map(display, failed))}" if failed else "passed for all"
+    return f"{count}: {result}; {seconds:.1f} s"
 
 
 def batch_document(line: str, done: BatchResult) -> str:
-    """What a command said in each task, as one JSON document."""
+    """Return a command's results in each task as one JSON document."""
     tasks = [
         {
             "task": came.task.id,

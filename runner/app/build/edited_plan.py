@@ -1,6 +1,6 @@
 """A DONE task that was edited by hand: its difference and cost are shown, and how it goes on.
 
-Statuses that an older text of the plan took back: told at first, put right at the end.
+Statuses that an older text of the plan took back: reported at first, repaired at the end.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 40
 _STATUS = regex(r"\W*status\W", re.IGNORECASE)
-_QUESTION = "[b]uild it anew, only [p]rove what is there again, or [l]eave it STALE? "
-_ANSWERS = {"b": "built anew", "p": "only proven again"}
+_QUESTION = "[r]ebuild, [t]est existing code, or [l]eave stale? "
+_ANSWERS = {"r": "rebuilt", "t": "tested again"}
 
 
 def answer_edits(
@@ -53,34 +53,34 @@ def answer_edits(
     holds for those behind them as well.
 
     `rebuild` is a person's word for all of them. Else each is asked about that this run has found:
-    `ask` shows a text, puts a question behind it, and gives what was typed; without it the way is
-    told. Who is STALE through an edited task follows from what becomes of that.
+    `ask` shows a text, puts a question behind it, and returns what was typed; without it the
+    command is shown. Who is STALE through an edited task follows from what becomes of that.
     """
-    ledger, built = session.ledger, {}
+    journal, built = session.journal, {}
     for task in tasks:
-        if not _is_edited(task.id, ledger, rebuild=rebuild):
+        if not _is_edited(task.id, journal, rebuild=rebuild):
             continue
         text = "\n".join(_format_edit(task, tasks, session))
         if rebuild:
             say(text)
             built[task.id] = f"built anew: runner --rebuild, {_find_name(session)}"
-            _approve(task, ledger, built[task.id])
+            _approve(task, journal, built[task.id])
         elif ask is None:
             nobody = has_nobody(task, session.project.settings)
             step = stale_step(task.id, nobody=nobody).partition("; `runner review")[0]
             say(f"{text}\n  next: {step}")
-        elif said := _answer(text, ask):
-            note = f"{_ANSWERS[said]}, as was said when the run began"
-            _approve(task, ledger, note, reuse=said == "p")
-            if said == "b":
+        elif choice := _answer(text, ask):
+            note = f"{_ANSWERS[choice]}, as was said when the run began"
+            _approve(task, journal, note, reuse=choice == "t")
+            if choice == "r":
                 built[task.id] = note
     return built
 
 
-def _approve(task: Task, ledger: JournalWriter, note: str, *, reuse: bool = False) -> None:
+def _approve(task: Task, journal: JournalWriter, note: str, *, reuse: bool = False) -> None:
     event = TaskApproved(by="person", note=note, reuse=reuse)
-    attempt = ledger.state.task(task.id).last_attempt
-    ledger.note(event, task=task.id, attempt=attempt, durable=True)
+    attempt = journal.state.task(task.id).last_attempt
+    journal.note(event, task=task.id, attempt=attempt, durable=True)
 
 
 def _find_name(session: Session) -> str:
@@ -89,33 +89,33 @@ def _find_name(session: Session) -> str:
     return raw_text(answer.out).strip() or "nobody whom git knows"
 
 
-def _is_edited(id_: str, ledger: JournalWriter, *, rebuild: bool) -> bool:
+def _is_edited(id_: str, journal: JournalWriter, *, rebuild: bool) -> bool:
     """Whether it is STALE by an edit that this run has found; to `rebuild`, by any change of it.
 
     One that is STALE through another task alone follows that one, and what a held change breaks is
     answered about that change. Ids of runs and records are in order.
     """
-    known = ledger.state.task(id_)
+    known = journal.state.task(id_)
     if known.status is not Status.STALE or known.culprit:
         return False
     if rebuild:
         return not known.via
-    return bool(known.changed) and known.changed != ("change",) and known.cause > ledger.run
+    return bool(known.changed) and known.changed != ("change",) and known.cause > journal.run
 
 
 def _answer(text: str, ask: Callable[[str, str], str]) -> str:
     while True:
-        said = ask(text, _QUESTION)[:1]
-        if said in ("", "l"):
+        choice = ask(text, _QUESTION)[:1]
+        if choice in ("", "l"):
             return ""
-        if said in _ANSWERS:
-            return said
+        if choice in _ANSWERS:
+            return choice
         text = ""
 
 
 def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
     """The plan's difference, what becomes STALE, and what all of it cost before."""
-    state = session.ledger.state
+    state = session.journal.state
     yield _line(task, state)
     yield from _format_difference(task, tasks, session)
     stale = [one for one in tasks if state.task(one.id).status is Status.STALE]
@@ -127,8 +127,7 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
         yield f"  {_line(one, state)}"
         behind += next_to.pop(one.id, ())
     if behind:
-        yield "  those behind it are only proven again; where it offers something else then,"
-        yield "  what was built on that is built anew, too"
+        yield "  dependents are re-tested, and rebuilt only if this task's interface changes"
     known = [state.task(one.id) for one in (task, *behind)]
     used = sum((one.usage for one in known), Usage())
     seconds = sum(one.typical_seconds for one in known)
@@ -138,7 +137,7 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
 def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
     """How the section reads now and how it did when it was built, statuses left aside."""
     project, repository = session.project, session.repository
-    known = session.ledger.state.task(task.id)
+    known = session.journal.state.task(task.id)
     new = _find_section(project.plan_bytes, task.id, tasks)
     # Its text is in its own commit where the plan was committed before, else behind it in a
     # record; the digests say which one was built.
@@ -180,10 +179,10 @@ def tell_of_older(
     session: Session, tasks: Sequence[Task], facts: Facts, say: Callable[[str], None]
 ) -> None:
     """Say whose status in the file is an older text's, and how to ask for what it says."""
-    older = recovery.put_back(tasks, session.ledger.state, facts)
+    older = recovery.put_back(tasks, session.journal.state, facts)
     if not older:
         return
-    known = session.ledger.state.task(older[0])
+    known = session.journal.state.task(older[0])
     whose = (
         f"{older[0]} is {known.status} as it was" if len(older) == 1 else "they stay as they were"
     )
@@ -196,22 +195,22 @@ def tell_of_older(
 
 def take_in_answers(session: Session, board: StatusWriter) -> None:
     """Have the plan say what people answered in other terminals while the run went on."""
-    if session.ledger.was_alone:
+    if session.journal.was_alone:
         return
-    before = session.ledger.state
-    session.ledger.take_in(session.project.state())
-    session.checkpoint.know(session.by_id, session.ledger.state)
+    before = session.journal.state
+    session.journal.take_in(session.project.state())
+    session.checkpoint.know(session.by_id, session.journal.state)
     for task in session.project.outline().tasks:
-        known, then = session.ledger.state.task(task.id), before.task(task.id)
+        known, then = session.journal.state.task(task.id), before.task(task.id)
         if (known.status, known.note) != (then.status, then.note):
             board.say(task.id, known.status, format_note(known, task.note))
     if board.due(now=True):
-        board.publish(session.ledger.note, head=session.head().commit or "")
+        board.publish(session.journal.note, head=session.head().commit or "")
 
 
 def restore(session: Session, board: StatusWriter) -> None:
     """Write the statuses again that an older text took back while a run went on."""
-    project, state = session.project, session.ledger.state
+    project, state = session.project, session.journal.state
     file = project.root / project.plan_path
     if not file.is_file() or board.is_ours(file.read_bytes()):
         return
@@ -221,4 +220,4 @@ def restore(session: Session, board: StatusWriter) -> None:
         known = state.task(id_)
         board.say(id_, known.status, format_note(known))
     if board.due(now=True):
-        board.publish(session.ledger.note, head=session.head().commit or "")
+        board.publish(session.journal.note, head=session.head().commit or "")

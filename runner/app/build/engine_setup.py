@@ -21,8 +21,8 @@ from runner.plan.edit import spans_of
 from runner.process.sandbox import sandbox_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
+from runner.run.choose_executor import INLINE, find_executor, make_workers
 from runner.run.engine import Engine
-from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
 from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
 from runner.run.landing.moved_branch import PlanConflict, carry_held
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import Held
     from runner.model import Change, Task
     from runner.project import Reading
-    from runner.run.executors.choose_executor import Opened
+    from runner.run.choose_executor import Opened
     from runner.run.landing.drafts import Adopted
     from runner.run.review import Asker
     from runner.run.selection import Selection
@@ -123,7 +123,7 @@ class _Building:
         """Reconcile, run the engine, close the books; those of a killed run the next one rights."""
         ids = tuple(task.id for task in self.reading.plan.tasks)
         chosen = select_ids(self.selection, self.reading.graph, ids)
-        broken_off = self.session.ledger.state.run_open
+        broken_off = self.session.journal.state.run_open
         _ = self._cluster  # where nobody answers, nothing has begun yet
         self._begin()
         _ = self.board  # it is the last to ask for the text
@@ -137,8 +137,8 @@ class _Building:
                 codes, took = engine.run(), effects.monotonic() - began
                 # First: of a branch that was lost the whole is not proven, which may take long.
                 codes |= self.session.confirm_lease(self.observer.say)
-                if said := self._outlook.compare_estimate(self.session.ledger.state, took):
-                    self.observer.say(said)
+                if note := self._outlook.compare_estimate(self.session.journal.state, took):
+                    self.observer.say(note)
                 if not self.options.plan_only:
                     codes = codes or self._verify_at_end(engine, owed=broken_off)
                 code = worst(set(codes))
@@ -149,7 +149,7 @@ class _Building:
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
         """What everything says together, once all of it is DONE."""
-        engine.crew.close()  # its scratch trees are used again
+        engine.workers.close()  # its scratch trees are used again
         return prove_at_end(
             self.session,
             self.reading.plan.tasks,
@@ -165,8 +165,8 @@ class _Building:
             take_in_answers(self.session, self.board)
             restore(self.session, self.board)
         plan, places = self.reading.plan, self.reading.graph.places
-        said = partial(StatusesNow, plan.tasks, places, self.session.ledger)
-        document = PlanDocument(self.session.project.plan_path, said, self.board.edit)
+        statuses = partial(StatusesNow, plan.tasks, places, self.session.journal)
+        document = PlanDocument(self.session.project.plan_path, statuses, self.board.edit)
         push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
         return self.session.close_books(document, ids, code, push)
 
@@ -174,7 +174,7 @@ class _Building:
         settings = self.session.project.settings
         branch = self.session.branch
         begin(
-            self.session.ledger,
+            self.session.journal,
             head=branch.commit or "",
             branch=branch.shown,
             plan=digest_of(self.reading.data),
@@ -185,18 +185,18 @@ class _Building:
     def _list_included(self) -> tuple[str, ...]:
         """The ignored files that this run copies; their digest stays on this machine."""
         files, session = self._workshop.included, self.session
-        run = session.ledger.run
+        run = session.journal.run
         return record_included(files, run, session.project.places.state) if files else ()
 
     def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""
         session, tasks = self.session, self.reading.plan.tasks
-        states = session.ledger.state.tasks.values()
+        states = session.journal.state.tasks.values()
         self._held_before = {one.id: one.held for one in states if one.held}
         facts = recovery.gather_facts(
-            session.repository, session.ledger.state, tasks, session.project.plan_file
+            session.repository, session.journal.state, tasks, session.project.plan_file
         )
-        prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        prove_first = recovery.reconcile(tasks, session.journal, facts)
         self._tidy_held_out()
         tell_of_older(session, tasks, facts, self.observer.say)
         ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None
@@ -216,7 +216,7 @@ class _Building:
             return
         sweep_workspaces(session.held_out.workspaces)
         for task in self.reading.plan.tasks:
-            if task.held_out_files and session.ledger.state.task(task.id).status is Status.DONE:
+            if task.held_out_files and session.journal.state.task(task.id).status is Status.DONE:
                 session.drop_landed(task)
 
     @cached_property
@@ -241,25 +241,25 @@ class _Building:
         named = self._named
         within = named if only and named else chosen  # who names one task to plan means no other
         may_go_on = [task for task in plan.tasks if task.id in within]
-        recovery.reopen(may_go_on, session.ledger, named=named, missing=preparation.find_missing)
-        reopen_raised(may_go_on, session.ledger, settings)
+        recovery.reopen(may_go_on, session.journal, named=named, missing=preparation.find_missing)
+        reopen_raised(may_go_on, session.journal, settings)
         preparation.plans.release(plan.tasks)
-        PermissionPrompts(session.ledger, asker).release(plan.tasks)
+        PermissionPrompts(session.journal, asker).release(plan.tasks)
         own, anew = session.own_documents, self._built_anew
-        cutting_off = EarlyCutoff(self._tasks, session.ledger, session.repository, own, anew)
+        cutting_off = EarlyCutoff(self._tasks, session.journal, session.repository, own, anew)
         cutting_off.begin()
-        for id_, said in find_differing(plan.tasks, session.ledger).items():
-            self.board.say(id_, *said)
-        self._outlook = Outlook.of(session.project, self.reading, chosen, session.ledger.state)
-        crew, settlement = self._crew(), self._settlement(preparation)
-        settlement.cancelled = crew.ended
+        for id_, row in find_differing(plan.tasks, session.journal).items():
+            self.board.say(id_, *row)
+        self._outlook = Outlook.of(session.project, self.reading, chosen, session.journal.state)
+        workers, settlement = self._make_workers(), self._settlement(preparation)
+        settlement.cancelled = workers.ended
         return Engine(
             tasks=self._tasks,
             selected=chosen,
-            weight=self._outlook.weigh(session.ledger.state),
-            ledger=session.ledger,
+            weight=self._outlook.weigh(session.journal.state),
+            journal=session.journal,
             board=self.board,
-            crew=crew,
+            workers=workers,
             claims=ResourceLocks(
                 capacities(settings.resources),
                 load_owned_paths(root, settings.id_prefixes),
@@ -280,22 +280,22 @@ class _Building:
 
     def _preparation(self, prove_first: frozenset[str]) -> Preparation:
         session, plan = self.session, self.reading.plan
-        held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        held = dict(recovery.resumable(session.repository, session.journal.state, plan.tasks))
         kept, began_on = dict(held), session.head().commit or ""
-        carry_held(held, session.repository, session.ledger)
+        carry_held(held, session.repository, session.journal)
 
         def carry(id_: str) -> tuple[Change, ...] | None:
             one = {id_: kept[id_]}
-            carry_held(one, session.repository, session.ledger)
+            carry_held(one, session.repository, session.journal)
             return one.get(id_)
 
-        regressive = regression.set_apart(held, session.ledger, session.let_go)
+        regressive = regression.set_apart(held, session.journal, session.let_go)
         terminal, settings = self.asker is not None, session.project.settings
-        recovery.release_held(held, session.ledger, session.project.root, terminal=terminal)
+        recovery.release_held(held, session.journal, session.project.root, terminal=terminal)
         return Preparation(
             root=session.project.root,
             settings=settings,
-            ledger=session.ledger,
+            journal=session.journal,
             patterns=session.patterns,
             plan_title=plan.title,
             plan_path=session.project.plan_path,
@@ -310,8 +310,8 @@ class _Building:
             carry=carry,
             regressive=regressive,
             adopted=dict(self.options.adopted),
-            purse=RunBudget.at(session.ledger, settings, self._tasks, self.observer.say),
-            recorded=self._records.changes if self.options.reuse else None,
+            purse=RunBudget.at(session.journal, settings, self._tasks, self.observer.say),
+            recorded=self._records.find if self.options.reuse else None,
             held_out=session.held_out.store if session.held_out else None,
             has_file=session.repository.has_file,
             former=self._records.diff,
@@ -326,12 +326,12 @@ class _Building:
         session = self.session
         asker = self.interruption.wrap_asker(self.asker) if self.asker else None
         settlement = OutcomeHandler(
-            ledger=session.ledger,
+            journal=session.journal,
             lander=session.lander,
             preparation=preparation,
             settings=session.project.settings,
             books=OutcomeRecorder(
-                ledger=session.ledger,
+                journal=session.journal,
                 repository=session.repository,
                 staging=session.staging,
                 write_log=WriteLog(session.project.root),
@@ -342,7 +342,7 @@ class _Building:
                 observe=self._tracer.observe,
                 drop_held_out=session.drop_landed,
             ),
-            review=Review(session.ledger, asker, insisted=self.options.review_insisted),
+            review=Review(session.journal, asker, insisted=self.options.review_insisted),
             edited=self._describe_edit,
             say=self.observer.say,
             standing=ProofReuse(self._tracer.why_not_standing, self._tracer.why_not_contracts),
@@ -351,18 +351,18 @@ class _Building:
             session.lease.on_loss = settlement.halt
         return settlement
 
-    def _crew(self) -> WorkerPool:
+    def _make_workers(self) -> WorkerPool:
         session, settings = self.session, self.session.project.settings
         inline = self.options.inline or settings.executor == INLINE
-        crew = crew_of(self._cluster, settings.jobs, self._workshop.site, inline=inline)
-        crew.tracer = self._tracer.trace
+        workers = make_workers(self._cluster, settings.jobs, self._workshop.site, inline=inline)
+        workers.tracer = self._tracer.trace
         session.lander.outdated = self._tracer.is_outdated
-        self.interruption.wakes(crew.interrupt)
-        session.on_close(crew.close)
-        cancellations = Cancellations(session.project.cache, crew.cancel_task)
+        self.interruption.wakes(workers.interrupt)
+        session.on_close(workers.close)
+        cancellations = Cancellations(session.project.cache, workers.cancel_task)
         session.on_close(cancellations.close)
         cancellations.listen()
-        return crew
+        return workers
 
     @cached_property
     def _workshop(self) -> WorkerSetup:
@@ -389,11 +389,13 @@ class _Building:
     def _cluster(self) -> Opened | None:
         """The cluster that the person's settings name, if they do."""
         session, project = self.session, self.session.project
-        opened = open_cluster(
+        kind = find_executor(project.settings)
+        if kind is None:
+            return None
+        opened = kind.open_cluster(
             project.loaded, session.repository, project.environ, self.observer.say
         )
-        if opened is not None:
-            session.on_close(opened.executor.shutdown)
+        session.on_close(opened.executor.shutdown)
         return opened
 
     @cached_property
@@ -404,7 +406,7 @@ class _Building:
             repository=session.repository,
             cache=session.project.cache,
             tasks=self._tasks,
-            ledger=session.ledger,
+            journal=session.journal,
             settings=session.project.settings,
             owners=lambda: read_beneath(session.project.root, OWNERSHIP_MAP),
             say=self.observer.say,
@@ -415,7 +417,7 @@ class _Building:
     def _meanwhile(self) -> PlanConflict:
         """What a person saves into the plan while this goes on."""
         project = self.session.project
-        path, note = project.root / project.plan_path, self.session.ledger.note
+        path, note = project.root / project.plan_path, self.session.journal.note
         return PlanConflict(path, self.board.is_ours, project.plan, note)
 
     def _describe_edit(self, task: Task) -> str:

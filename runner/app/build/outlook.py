@@ -59,7 +59,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     chosen = select_ids(selection, graph, tasks)
     state = journal.state
     pending = [task for task in plan.tasks if state.task(task.id).status is Status.PENDING]
-    lacks = {task.id: said for task in pending if (said := _lacks(project, task))}
+    lacks = {task.id: lack for task in pending if (lack := _lacks(project, task))}
     seconds = estimate_seconds(plan.tasks, state)
     seen = forecast(
         tasks,
@@ -137,18 +137,18 @@ class Outlook:
         }
         if not self.estimate or len(took) < 2:  # noqa: PLR2004 - of one there is nothing to order
             return ""
-        said = make_reached(
+        reached = make_reached(
             self.graph, took, seconds=seconds, jobs=self.jobs, estimate=self.estimate
         )
-        return _format_reached(said)
+        return _format_reached(reached)
 
 
-def _format_reached(said: Reached) -> str:
-    path = said.longest_path >= said.bound
-    why = "the longest path" if path else f"all work, {said.jobs} at once"
+def _format_reached(reached: Reached) -> str:
+    path = reached.longest_path >= reached.bound
+    why = "the longest path" if path else f"all work, {reached.jobs} at once"
     return (
-        f"{said.tasks} tasks took {duration(said.seconds)} with {said.jobs} at once; "
-        f"{duration(said.estimate)} were estimated, at best {duration(said.bound)} by {why}"
+        f"{reached.tasks} tasks took {duration(reached.seconds)} with {reached.jobs} at once; "
+        f"{duration(reached.estimate)} estimated, at best {duration(reached.bound)} by {why}"
     )
 
 

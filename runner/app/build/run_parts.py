@@ -54,7 +54,7 @@ def task_plans(
     return TaskPlans(
         root=preparation.root,
         settings=preparation.settings,
-        ledger=preparation.ledger,
+        journal=preparation.journal,
         repository=repository,
         implementer=preparation.implementer,
         asker=asker,
@@ -69,7 +69,7 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
     return Preparation(
         root=project.root,
         settings=project.settings,
-        ledger=rehearse(state),
+        journal=rehearse(state),
         patterns=PatternIndex.read(index.read_bytes() if index.is_file() else b""),
         plan_title=plan.title,
         plan_path=project.plan_path,

@@ -62,15 +62,15 @@ _FINDINGS = 2
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
-    said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
-    root, state = session.project.root, session.ledger.state
+    summary = _summary(session.journal.state, plan, code, session.elapsed, session.landed)
+    root, state = session.project.root, session.journal.state
     blocked = tuple(
         replace(
             one,
             report=find_report(root, state.task(one.id)),
             in_vain=waiting.explain_vain_approval(plan.tasks, state, one.id, session.repository),
         )
-        for one in said.blocked
+        for one in summary.blocked
     )
     notes = _format_uncommitted(session)
     grades = grades_in(session.project, plan.tasks, state, session.repository)
@@ -81,21 +81,21 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
     proofs = session.manifest.proofs
     took = proofs.words if proofs.stood else ""
-    edited = _find_edited(session.project, plan, said)
-    stale, settings = {id_ for id_, _ in said.stale}, session.project.settings
+    edited = _find_edited(session.project, plan, summary)
+    stale, settings = {id_ for id_, _ in summary.stale}, session.project.settings
     nobodys = (one.id for one in plan.tasks if one.id in stale and has_nobody(one, settings))
-    said = replace(said, edited=edited, nobodys=frozenset(nobodys))
-    return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
+    summary = replace(summary, edited=edited, nobodys=frozenset(nobodys))
+    return replace(summary, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
 
 
-def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
+def facts_of(summary: Summary, usage: Usage) -> dict[str, object]:
     """The same for a program."""
     return {
-        "exit": int(said.exit),
-        "seconds": round(said.seconds, 3),
-        "counts": {str(status): number for status, number in said.counts.items()},
-        "landed": said.landed,
-        "unproven": list(said.unproven),
+        "exit": int(summary.exit),
+        "seconds": round(summary.seconds, 3),
+        "counts": {str(status): number for status, number in summary.counts.items()},
+        "landed": summary.landed,
+        "unproven": list(summary.unproven),
         "blocked": [
             {
                 "id": one.id,
@@ -105,29 +105,29 @@ def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
                 "report": one.report,
                 "victims": list(one.victims),
             }
-            for one in said.blocked
+            for one in summary.blocked
         ],
-        "stale": [{"id": id_, "note": note} for id_, note in said.stale],
-        "waiting": [{"id": id_, "needs": list(needs)} for id_, needs in said.waiting],
+        "stale": [{"id": id_, "note": note} for id_, note in summary.stale],
+        "waiting": [{"id": id_, "needs": list(needs)} for id_, needs in summary.waiting],
         **cost_part(usage),
     }
 
 
-def _find_edited(project: Project, plan: Plan, said: Summary) -> dict[str, str]:
+def _find_edited(project: Project, plan: Plan, summary: Summary) -> dict[str, str]:
     """What a person changed of tasks that were not begun for that; a text is read once more."""
-    left = {id_ for id_, needs in said.waiting if not needs}
-    if said.exit is not ExitCode.CONFLICT or not left:
+    left = {id_ for id_, needs in summary.waiting if not needs}
+    if summary.exit is not ExitCode.CONFLICT or not left:
         return {}
     now = PlanConflict(project.root / project.plan_path, lambda _text: False, project.plan)
-    told = {task.id: now.describe_edit(task) for task in plan.tasks if task.id in left}
-    return {id_: how for id_, how in told.items() if how}
+    edits = {task.id: now.describe_edit(task) for task in plan.tasks if task.id in left}
+    return {id_: how for id_, how in edits.items() if how}
 
 
 def _format_uncommitted(session: Session) -> tuple[str, ...]:
     """A line for what landed and waits for a person's commit (`commit = "manual"`)."""
     count = len(session.shadow.paths)
     files = f"{count} file{'' if count == 1 else 's'}"
-    return (f"{files} landed and not committed: runner commit-by-task",) if count else ()
+    return (f"{files} landed and not committed: runner pipeline commit-by-task",) if count else ()
 
 
 def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> BlockedTask:
@@ -145,7 +145,7 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
 
 
 def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
-    # Not a state for each task: of those that the journal does not know nothing is to be told.
+    # Not a state for each task: there is nothing to report of those without an event.
     known = state.tasks
     statuses = {task.id: state.task(task.id).status for task in plan.tasks}
     return Summary(

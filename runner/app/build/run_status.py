@@ -93,12 +93,12 @@ def last_ship_tag(project: Project, state: RunState) -> str:
     if state.seq or not project.head().commit:
         return state.shipped
     with read.Repository.open(project.root) as repository:
-        said = repository.git.run(
+        log = repository.git.run(
             # What a person has set for their own eyes (log.showSignature, notes.displayRef:
             # git-config(1)) would put lines between the trailers.
             *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
             *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),
         )
     # --grep finds the words anywhere in a message (git-log(1)); only a trailer declares a ship.
-    tags = (parse_message(one).trailers.get(SHIP, ()) for one in text(said).split("\0"))
+    tags = (parse_message(one).trailers.get(SHIP, ()) for one in text(log).split("\0"))
     return next((found[-1] for found in tags if found), "")

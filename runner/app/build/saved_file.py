@@ -241,8 +241,8 @@ def _read_plan(file: str, content: Mapping[str, Json]) -> SavedPlan:
 
 
 def _read_task(value: Json) -> SavedTask:
-    said = _object(value)
-    return SavedTask(*(_text(said[name]) for name in ("what", "proof", "status", "section")))
+    fields = _object(value)
+    return SavedTask(*(_text(fields[name]) for name in ("what", "proof", "status", "section")))
 
 
 def _read_proposal(file: str, content: Mapping[str, Json]) -> SavedProposal:
@@ -261,16 +261,16 @@ def _read_proposal(file: str, content: Mapping[str, Json]) -> SavedProposal:
 
 
 def _read_change(value: Json) -> Change:
-    said = _object(value)
-    told, mode, before = said["content"], said["mode"], said["before"]
-    content = None if told is None else base64.b64decode(_text(told), validate=True)
+    fields = _object(value)
+    encoded, mode, before = fields["content"], fields["mode"], fields["before"]
+    content = None if encoded is None else base64.b64decode(_text(encoded), validate=True)
     after = None if content is None else digest_of(content)
     # Whoever sent it may have written it: no link, no submodule, no bytes by another's digest.
-    if after != said["after"] or mode not in _MODES or not isinstance(mode, int):
-        raise ValueError(said["path"])
+    if after != fields["after"] or mode not in _MODES or not isinstance(mode, int):
+        raise ValueError(fields["path"])
     return Change(
-        path=_text(said["path"]),
-        action=Action(_text(said["action"])),
+        path=_text(fields["path"]),
+        action=Action(_text(fields["action"])),
         mode=mode,
         before=None if before is None else _text(before),
         after=after,
@@ -388,8 +388,8 @@ def make_adopted(saved: SavedProposal, session: Session) -> dict[str, Adopted]:
 
     Who applies these bytes approves them, each by its digest.
     """
-    attempt = session.ledger.state.task(saved.task).last_attempt
+    attempt = session.journal.state.task(saved.task).last_attempt
     for one in saved.changes:
         event = WriteReviewed(one.path, one.before, one.after, "applied", "person")
-        session.ledger.note(event, task=saved.task, attempt=attempt, durable=True)
+        session.journal.note(event, task=saved.task, attempt=attempt, durable=True)
     return {saved.task: Adopted(saved.origin.file, saved.origin.base, saved.changes)}

@@ -96,29 +96,29 @@ class Session:
             # Before all else: who does not get the lock has mended no journal, and freed no lock
             # of git's.
             self._stack.enter_context(RunLock(folder))
-            self.journal = self._stack.enter_context(
+            self.journal_file = self._stack.enter_context(
                 Journal.open(self.project.journal_path, run=effects.new_id())
             )
             self.repository = self._stack.enter_context(self.project.open_repository())
-            self.ledger = JournalWriter(self.journal, self.project.state())
+            self.journal = JournalWriter(self.journal_file, self.project.state())
             self._finish_left_index()
             self.began = effects.monotonic()
-            waits = self.shadow.begin(self.ledger)
+            waits = self.shadow.begin(self.journal)
             # Before the branch is looked at: what a crash left in the remote alone moves it here.
             self._take_lease()
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
-            crashed = self.ledger.state.run_open
+            crashed = self.journal.state.run_open
             if crashed:
                 # Before anything is put right: what recovery lands gets its rows behind these.
                 self._own(self._load_unfinished())
             self._listen()
-            self.recovered = recovery.recover(self.lander, self.ledger) or waits
-            recovery.finish_landed(self.ledger)
+            self.recovered = recovery.recover(self.lander, self.journal) or waits
+            recovery.finish_landed(self.journal)
             if crashed:
                 # Read anew: what was just recovered stands in the journal by now.
                 self._put_right(self._load_unfinished())
-            elif self.ledger.state.unrecorded and self._is_recorded():
+            elif self.journal.state.unrecorded and self._is_recorded():
                 story = self._load_unfinished()
                 self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
                 self._own(story)
@@ -137,7 +137,7 @@ class Session:
         folders = self.repository.folders
         free_dead_locks(folders.git)
         if os.path.lexists(folders.git / "index.lock"):
-            left_index.finish_left_index(folders, lambda: self.ledger.state.open_landing)
+            left_index.finish_left_index(folders, lambda: self.journal.state.open_landing)
 
     def _take_lease(self) -> None:
         """Hold the branch in the remote from here on. Raises RunnerError where it is not to be had.
@@ -145,7 +145,7 @@ class Session:
         What a crash left in the remote alone comes here first: the rest is as for any crash.
         """
         if self.project.settings.publish:
-            lease = build_branch.open_session_lease(self.project, self.repository, self.ledger.run)
+            lease = build_branch.open_session_lease(self.project, self.repository, self.journal.run)
             lease.doing = plural(len(self.tasks), "task")
             try:
                 self.lease = self._stack.enter_context(lease)
@@ -153,35 +153,35 @@ class Session:
                 if isinstance(error, remote.PublishError) and error.code is ExitCode.CONFLICT:
                     self._make_way()
                 raise
-            build_branch.begin_under(lease, self.repository, self.ledger)
+            build_branch.begin_under(lease, self.repository, self.journal)
 
     def _make_way(self) -> None:
         """Let git pull, as the hint says: it refuses over what a run wrote and did not record."""
         documents = (self.ownership, self.checkpoint)
-        make_way.put_back_documents(self.project, self.repository, self.ledger.state, documents)
+        make_way.put_back_documents(self.project, self.repository, self.journal.state, documents)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
-        """Whether the branch is still ours to build, said where it is not."""
-        return build_branch.confirm(self.lease, self.ledger, say) if self.lease else frozenset()
+        """Return the exit codes of a lost branch, and explain the loss; empty while it is ours."""
+        return build_branch.confirm(self.lease, self.journal, say) if self.lease else frozenset()
 
     def _listen(self) -> None:
         exclude = self.repository.folders.common / "info" / "exclude"
         crash_cleanup.sweep(self.project.root, (*self.own_documents, str(exclude)))
-        with self.ledger.tolerate(self.ignore.path):
+        with self.journal.tolerate(self.ignore.path):
             self.ignore.exclude()
-        self.checkpoint.know(self.by_id, self.ledger.state)
-        self.reports.know(self.by_id, self.ledger.state)
-        self.ledger.listen(self._remember)
+        self.checkpoint.know(self.by_id, self.journal.state)
+        self.reports.know(self.by_id, self.journal.state)
+        self.journal.listen(self._remember)
         for document in (self.checkpoint, self.decisions):
-            self.ledger.listen(document.hear, document.path)
-        self.ledger.listen(self.reports.hear, "report of a blocked task")
+            self.journal.listen(document.hear, document.path)
+        self.journal.listen(self.reports.hear, "report of a blocked task")
         for listener in (self.manifest.hear, *self.listeners):
-            self.ledger.listen(listener)
-        with self.ledger.tolerate(self.checkpoint.path):
-            self.checkpoint.catch_up(self.ledger)
+            self.journal.listen(listener)
+        with self.journal.tolerate(self.checkpoint.path):
+            self.checkpoint.catch_up(self.journal)
 
     def _remember(self, record: Record, state: RunState) -> None:
-        """Files that a task wrote belong to it; a task that wrote none is told by the record."""
+        """Files that a task wrote belong to it; a record names a task that wrote none."""
         del state
         event = record.event
         if self.lease is not None and record.task:
@@ -193,7 +193,7 @@ class Session:
             self.checked.append(format_checked_line(record))
 
     def _grades(self) -> Mapping[str, Graded]:
-        return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
+        return grades_in(self.project, self.tasks, self.journal.state, self.repository)
 
     def _load_unfinished(self) -> UnfinishedRuns:
         return UnfinishedRuns.of(read_journal(self.project.journal_path, wanted=WANTED))
@@ -204,23 +204,23 @@ class Session:
             self.ownership.add(task, landed.paths)
 
     def _put_right(self, story: UnfinishedRuns) -> None:
-        """Write what a killed run has done and not yet said, in each of its documents."""
-        follow(self.repository, sorted(self.own_documents), self.ledger.state.recorded_head)
+        """Write what a killed run did and had not yet recorded into each of its documents."""
+        follow(self.repository, sorted(self.own_documents), self.journal.state.recorded_head)
         crash_cleanup.sweep_temporary_folders()
         for one in story.changes:
-            change.complete(self.desk, one)
+            change.complete(self.context, one)
         if story.moving is not None:
             revert.finish(self.lander, story.moving)
-        crash_cleanup.adopt_unknown(self.lander, self.ledger, story)
+        crash_cleanup.adopt_unknown(self.lander, self.journal, story)
         commits = {which: landed.commit for which, landed in story.landed.items()}
-        with self.ledger.tolerate("documents of a killed run"):
-            crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)
+        with self.journal.tolerate("documents of a killed run"):
+            crash_cleanup.close_writes(WriteLog(self.project.root), self.journal, commits)
             self.decisions.catch_up(story.decisions)
         self.decided = story.decided
         self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
 
     def _documents_written(self) -> None:
-        with self.ledger.tolerate(self.ownership.path):
+        with self.journal.tolerate(self.ownership.path):
             self.ownership.write()
 
     # --- the parts --------------------------------------------------------------------
@@ -244,8 +244,8 @@ class Session:
             self._note,
             self.scans.find_counts,
             lambda pattern: self.pattern_titles.get(pattern, ""),
-            sync=self.ledger.sync,
-            sync_lines=lambda: self.ledger.sync(everything=True),
+            sync=self.journal.sync,
+            sync_lines=lambda: self.journal.sync(everything=True),
             attempts=lambda: read_journal(self.project.journal_path, wanted=_ATTEMPTS),
         )
 
@@ -261,7 +261,7 @@ class Session:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the run was told and did, in a file of its own."""
+        """The run's manifest: what it was asked to do and did."""
         loaded = self.project.loaded
         given = [name for name, source in loaded.sources.items() if source != "default"]
         names = [name for name in given if "." not in name]
@@ -269,11 +269,11 @@ class Session:
         return Manifest(self.project.root, settings)
 
     @cached_property
-    def desk(self) -> ChangeContext:
+    def context(self) -> ChangeContext:
         """Where changes of the specification are written down: CHANGES.md and quotes."""
         project = self.project
         return ChangeContext(
-            ledger=self.ledger,
+            journal=self.journal,
             document=ChangesDocument(project.root),
             quotes=Quotes(project.settings.id_prefixes),
             plan=project.root / project.plan_path,
@@ -308,7 +308,7 @@ class Session:
 
     def let_go(self, task: str) -> None:
         """Forget the bytes that are held for a task."""
-        with self.ledger.tolerate(f"{task}: what was held of it stays"):
+        with self.journal.tolerate(f"{task}: what was held of it stays"):
             let_go(self.repository, task)
             self.staging.remove(self.staging.list(task))
 
@@ -318,7 +318,7 @@ class Session:
         return Lander(
             root=self.project.root,
             repository=self.repository,
-            ledger=self.ledger,
+            journal=self.journal,
             staging=self.staging,
             branch=self.branch,
             own_documents=self.own_documents,
@@ -350,7 +350,7 @@ class Session:
         head = self.repository.head().commit
         if self.held_out is None or not head:
             return
-        with self.ledger.tolerate(f"{task.id}: landed files stay in the store"):
+        with self.journal.tolerate(f"{task.id}: landed files stay in the store"):
             for one in task.held_out_files:
                 blob = self.repository.blob(head, one.path)
                 if blob is not None and digest_of(blob) == one.digest:
@@ -373,11 +373,11 @@ class Session:
         return self.project.documents
 
     def _note(self, event: Event, task: str) -> None:
-        self.ledger.note(event, task=task)
+        self.journal.note(event, task=task)
 
     def _find_waiting(self) -> dict[str, str]:
         """PENDING tasks and why they are: what an undo or a replay says stands in the plan."""
-        tasks = self.ledger.state.tasks.values()
+        tasks = self.journal.state.tasks.values()
         return {one.id: one.note for one in tasks if one.status is Status.PENDING and one.note}
 
     @property
@@ -401,45 +401,45 @@ class Session:
         """Write the documents, commit them as the record, and say in the journal how it ended.
 
         `publish` moves the remote between the two, where that is still to be done. A run that built
-        nothing leaves no record; what a person said (`by_person`) has one.
+        nothing leaves no record; a person's decision (`by_person`) does.
         """
-        found = Moment.of(self.repository.head().commit, self.ledger)
+        found = Moment.of(self.repository.head().commit, self.journal)
         self._documents_written()
         # Before the checkpoint, which counts what static analysis found.
-        with self.ledger.tolerate("static analysis"):
+        with self.journal.tolerate("static analysis"):
             self.scans.collect(wait=True)
-        with self.ledger.tolerate(self.checkpoint.path):
-            self.checkpoint.close(self.ledger)
+        with self.journal.tolerate(self.checkpoint.path):
+            self.checkpoint.close(self.journal)
         self.shadow.catch_up()
         is_due = self._is_recorded() and (by_person or self._has_built(plan))
         commit = self._record(plan) if is_due else None
         # Behind the record, so that one push takes it along.
         code = publish(code) if publish else code
         head = commit or self.repository.head().commit or ""
-        now = Moment.of(head, self.ledger)
+        now = Moment.of(head, self.journal)
         # Only where the record came on top of what was looked at: one that replaced the last record
         # stands beside that.
         if commit and self.repository.parents_of(commit) == (found.head,):
             carry_known(self.project, found, now)
-        run, told = self.ledger.run, (int(code), head, self.elapsed)
+        run, ending = self.journal.run, (int(code), head, self.elapsed)
         # Before the journal says that the run is over: behind that nobody would miss a file which a
         # kill left out.
-        with self.ledger.tolerate("summary of the run"):
-            self.manifest.write(self.ledger.state, run, *told, self._grades)
+        with self.journal.tolerate("summary of the run"):
+            self.manifest.write(self.journal.state, run, *ending, self._grades)
         stopped = self.lease is not None and bool(self.lease.trouble) and not commit
         untold = bool(self.checked) or (stopped and self.landed > 0)
         finish(
-            self.ledger,
+            self.journal,
             exit_code=code,
             head=head,
             began=self.began,
             ids=ids,
-            unrecorded=commit is None and (untold or self.ledger.state.unrecorded),
+            unrecorded=commit is None and (untold or self.journal.state.unrecorded),
             record=commit or "",
         )
-        carry_known(self.project, now, Moment.of(head, self.ledger))
+        carry_known(self.project, now, Moment.of(head, self.journal))
         if stopped and self.lease is not None and self.lease.lost_to is None:
-            with self.ledger.tolerate("documents before a pull"):
+            with self.journal.tolerate("documents before a pull"):
                 self._make_way()
         return code
 
@@ -471,16 +471,16 @@ class Session:
 
     def _record(self, plan: PlanDocument) -> str | None:
         documents = (
-            QuotedPlan(plan, self.desk.quotes, self._find_waiting, self.project.plan),
-            *(self.ownership, self.checkpoint, self.decisions, self.desk.document, self.ignore),
+            QuotedPlan(plan, self.context.quotes, self._find_waiting, self.project.plan),
+            *(self.ownership, self.checkpoint, self.decisions, self.context.document, self.ignore),
         )
-        told = [("Checked", line) for line in self.checked]
-        told += [(WAIVED, line) for line in self.waived]
-        state = self.ledger.state
+        trailers = [("Checked", line) for line in self.checked]
+        trailers += [(WAIVED, line) for line in self.waived]
+        state = self.journal.state
         proven = {one.base for one in state.tasks.values() if one.status is Status.DONE}
         last = LastRecord(state.recorded_head, proven)
         is_new = self.ignore.write()
-        commit = record(self.repository, self.project.root, self.branch, documents, told, last)
+        commit = record(self.repository, self.project.root, self.branch, documents, trailers, last)
         if is_new and commit is None:
             self.ignore.withdraw()
         return commit

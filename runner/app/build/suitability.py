@@ -1,6 +1,6 @@
 """Whether a person's repository can and may be built in now.
 
-What a run there has to do without is told. Before the first run in a repository its commands are
+Reports what a run there has to do without. Before the first run in a repository its commands are
 shown, and a person says yes.
 """
 
@@ -116,10 +116,10 @@ def _notices(
     facts: RepoState, repository: Repository, own: frozenset[str], dirty: list[str]
 ) -> Iterator[str]:
     if dirty:
-        yield f"not seen by tasks, since not committed:\n{_format_paths(dirty)}"
+        yield f"not committed, so tasks can't see it:\n{_format_paths(dirty)}"
     untracked = [path for path in facts.untracked if path not in own]
     if untracked:
-        yield f"not seen by tasks, since untracked:\n{_format_paths(untracked)}"
+        yield f"untracked, so tasks can't see it (git add and commit):\n{_format_paths(untracked)}"
     if facts.head.detached:
         yield "HEAD is detached: commits land on it alone (git switch -c NAME keeps them)"
     if facts.submodules:
@@ -177,7 +177,7 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:
-    """A line for compilers that are missing, said now and not in the middle."""
+    """Return a line for missing compilers, now rather than in the middle of the run."""
     missing = ", ".join(requirements.find_missing_compilers(project))
     return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
 
@@ -197,7 +197,7 @@ def _warn_without_review(project: Project, plan: Plan) -> tuple[str, ...]:
         or settings.review_floor is not None
     ):
         return ()
-    return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
+    return ("not a terminal: changes are not reviewed (--review prompt holds them for you)",)
 
 
 def _format_paths(paths: list[str]) -> str:
@@ -217,9 +217,9 @@ def require_meant(
 
     Their code stays. Raises RunnerError (exit 3) where nobody says yes.
     """
-    gone = find_missing(session.ledger.state, ids)
+    gone = find_missing(session.journal.state, ids)
     if gone:
-        gone = tuple(_were_there(session.project, session.repository, session.ledger.state, gone))
+        gone = tuple(_were_there(session.project, session.repository, session.journal.state, gone))
     if not gone:
         return
     named = ", ".join(gone)
@@ -232,9 +232,9 @@ def require_meant(
             code=ExitCode.PERSON,
         )
     for id_ in gone:
-        known = session.ledger.state.task(id_)
+        known = session.journal.state.task(id_)
         event = TaskReopened(note="taken out of the plan", by="plan")
-        session.ledger.note(event, task=id_, attempt=known.last_attempt, durable=True)
+        session.journal.note(event, task=id_, attempt=known.last_attempt, durable=True)
 
 
 def _were_there(
@@ -317,7 +317,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
     if not trust.covers_later_plans(source.root):
         raise RunnerError(
             "this repository's commands are not trusted yet; nothing has run",
-            hint="read its plan and settings, then: runner bridge github --trust",
+            hint="read its plan and settings, then: runner team bridge github --trust",
             code=ExitCode.PERSON,
         )
     unseen = trust.list_unseen(source.root, reversed(brought))
@@ -326,22 +326,22 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
         raise RunnerError(
             f"{_NEW}; nothing has run",
             detail="\n".join(f"  {display(redact(line))}" for line in shown),
-            hint="read them, then: runner bridge github --trust",
+            hint="read them, then: runner team bridge github --trust",
             code=ExitCode.PERSON,
         )
     trust.give(clone.root, "bridge", brought)
 
 
 def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
-    """Put the question; commands that are alike are told once, each of them at a word."""
+    """Put the question; similar commands are shown once, and each of them on request."""
     grouped = group_alike(shown)
     question = _QUESTION if len(grouped) == len(shown) else _QUESTION_DETAILS
     lines = grouped
     while True:
         text = "\n".join([head, *(f"  {display(redact(line))}" for line in lines)])
-        said = asker.choose(text, question)
-        if said not in ("d", "details") or question == _QUESTION:
-            return said in ("y", "yes")
+        answer = asker.choose(text, question)
+        if answer not in ("d", "details") or question == _QUESTION:
+            return answer in ("y", "yes")
         lines, question = shown, _QUESTION
 
 
@@ -353,7 +353,7 @@ def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, 
     """
     settings, sources = project.settings, project.loaded.sources
     yield from _list_included(project)
-    files = {name: file for name, said in sources.items() if (file := _file(said))}
+    files = {name: file for name, source in sources.items() if (file := _file(source))}
     keys = {
         name.rpartition(".")[2]: file for name, file in files.items() if name.startswith("gates.")
     }
@@ -398,9 +398,9 @@ def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterato
         yield file, f"model_escalate = {', '.join(settings.model_escalate)}"
 
 
-def _file(said: str) -> str:
+def _file(source: str) -> str:
     """The repository's file that a setting comes from; empty where it is not the repository's."""
-    file = said.partition(":")[0]
+    file = source.partition(":")[0]
     return file if file in ("runner.toml", "pyproject.toml") else ""
 
 
@@ -478,9 +478,9 @@ def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
 def _find_hooks(repository: Repository) -> tuple[str, ...]:
     """The hooks that git would run for a commit here, as a person would name them."""
     top, common = repository.folders.top, repository.folders.common
-    said = repository.configuration().said
+    values = repository.configuration().entries
     # What the runner itself says to every git counts for none of the person's.
-    named = [one.value for one in said if one.key == "core.hookspath" and one.scope != "command"]
+    named = [one.value for one in values if one.key == "core.hookspath" and one.scope != "command"]
     folder = top / Path(named[-1]).expanduser() if named else common / "hooks"
     found = [folder / name for name in _HOOKS if _is_program(folder / name)]
     shown = [os.path.relpath(one, top) for one in found]

@@ -77,7 +77,7 @@ class TrialResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _TrialContext:
     """What one trial works with."""
 
     project: Project
@@ -101,14 +101,14 @@ def try_one_task(
     task = _find_task(typed, reading, view)
     require_trust(project, reading.plan, trusted=trusted, asker=None, again=again)
     with Repository.open(project.root) as repository:
-        bench = _Bench(project, reading, view, repository, observer)
-        trial = _run_trial(bench, task)
+        context = _TrialContext(project, reading, view, repository, observer)
+        trial = _run_trial(context, task)
         before = {
             one.path: repository.blob(trial.base, one.path) if trial.base else None
             for one in trial.outcome.changes
         }
         stopped = trial.outcome.ending is Ending.INTERRUPTED
-        impact = TrialImpact(Answer(()), ()) if stopped else _find_impact(bench, trial, before)
+        impact = TrialImpact(Answer(()), ()) if stopped else _find_impact(context, trial, before)
         return TrialResult(trial, impact, before)
 
 
@@ -125,41 +125,41 @@ def _find_task(typed: str, reading: Reading, view: View) -> Task:
     return task
 
 
-def _run_trial(bench: _Bench, task: Task) -> Trial:
+def _run_trial(context: _TrialContext, task: Task) -> Trial:
     """The trial, in a scratch tree of its own that is given back."""
-    project = bench.project
-    preparation = _preparation(bench)
+    project = context.project
+    preparation = _preparation(context)
     settings = preparation.settings
     if (lacks := preparation.find_missing(task)) is not None:
         raise RunnerError(f"{task.id}: {lacks[1]}", hint=f"runner why {task.id}")
     workshop = WorkerSetup(
         root=project.root,
-        repository=bench.repository,
+        repository=context.repository,
         cache=project.cache,
         settings=settings,
         sandbox=sandbox_of(settings, project.environ),
         environ=project.environ,
-        say=bench.observer.progress,
+        say=context.observer.progress,
     )
-    interruption = Interruption(bench.observer.announce)
-    crew = WorkerPool(
+    interruption = Interruption(context.observer.announce)
+    workers = WorkerPool(
         1, lambda number, own: _apart(workshop.site(number, own), project), inline=True
     )
-    crew.tracer = _tracer(bench, preparation).trace
-    interruption.wakes(crew.interrupt)
+    workers.tracer = _tracer(context, preparation).trace
+    interruption.wakes(workers.interrupt)
     interruption.insist()
     try:
         with interruption.listen():
-            return try_task(task, preparation, lambda one: _work(crew, one))
+            return try_task(task, preparation, lambda one: _work(workers, one))
     finally:
-        crew.close()
+        workers.close()
         interruption.relent()
 
 
-def _work(crew: WorkerPool, assignment: Assignment) -> Outcome:
-    crew.start(assignment, crew.take_slot())
+def _work(workers: WorkerPool, assignment: Assignment) -> Outcome:
+    workers.start(assignment, workers.take_slot())
     while True:
-        message = crew.wait()
+        message = workers.wait()
         if isinstance(message, Finished):
             return message.result()
 
@@ -170,37 +170,39 @@ def _apart(site: WorkerContext, project: Project) -> WorkerContext:
     return replace(site, logs=folder, logs_shown=str(folder))
 
 
-def _preparation(bench: _Bench) -> Preparation:
+def _preparation(context: _TrialContext) -> Preparation:
     """What a run would prepare, with a plan of the task's own where that comes first."""
-    project = bench.project
-    preparation = preparation_of(project, bench.reading.plan, bench.view.state)
+    project = context.project
+    preparation = preparation_of(project, context.reading.plan, context.view.state)
     preparation.allowed = load_allow_list(project.root)
     preparation.settings = without_review(project.settings)
-    preparation.plans = task_plans(preparation, bench.repository)
+    preparation.plans = task_plans(preparation, context.repository)
     return preparation
 
 
-def _tracer(bench: _Bench, preparation: Preparation) -> Tracer:
-    project = bench.project
+def _tracer(context: _TrialContext, preparation: Preparation) -> Tracer:
+    project = context.project
     return Tracer(
-        repository=bench.repository,
+        repository=context.repository,
         cache=project.cache,
-        tasks={task.id: task for task in bench.reading.plan.tasks},
-        ledger=preparation.ledger,
+        tasks={task.id: task for task in context.reading.plan.tasks},
+        journal=preparation.journal,
         settings=preparation.settings,
         owners=lambda: read_beneath(project.root, OWNERSHIP_MAP),
-        say=bench.observer.say,
+        say=context.observer.say,
         environ=project.environ,
     )
 
 
-def _find_impact(bench: _Bench, trial: Trial, before: Mapping[str, bytes | None]) -> TrialImpact:
+def _find_impact(
+    context: _TrialContext, trial: Trial, before: Mapping[str, bytes | None]
+) -> TrialImpact:
     """Which other tasks, and which files, the proposal may reach."""
-    settings, repository = bench.project.settings, bench.repository
+    settings, repository = context.project.settings, context.repository
     changes = tuple(
         Changed(one.path, before[one.path], one.content) for one in trial.outcome.changes
     )
-    knowledge = knowledge_for(bench.project, repository, bench.view)
+    knowledge = knowledge_for(context.project, repository, context.view)
     width = Width(Dependents(settings.changed_dependents), settings.conservative)
     answer = without(judge(changes, knowledge, width), trial.task.id)
     own = {one.path for one in changes}
@@ -263,11 +265,11 @@ def _proof(proof: Proof) -> str:
 
 def _cost(trial: Trial) -> str:
     used = trial.usage
-    said = f"{trial.seconds:.1f} s in {_sessions(trial)}"
+    spent = f"{trial.seconds:.1f} s in {_sessions(trial)}"
     if used == Usage():
-        return f"{said}; it tells no tokens"
+        return f"{spent}; it tells no tokens"
     dollars = f", ${used.dollars:.4f}" if used.dollars else ""
-    return f"{said}; {used.input_tokens} tokens in, {used.output_tokens} out{dollars}"
+    return f"{spent}; {used.input_tokens} tokens in, {used.output_tokens} out{dollars}"
 
 
 def _sessions(trial: Trial) -> str:

@@ -18,7 +18,7 @@ from runner import effects
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_trust
 from runner.app.gate.test_suite import join_command
-from runner.app.inspect.test_frameworks import find_test_frameworks
+from runner.app.inspect.test_frameworks import NO_COMMAND, find_by_file
 from runner.config.stack import detect_stack
 from runner.context.brief import Brief
 from runner.context.gather import surroundings_at
@@ -53,11 +53,11 @@ from runner.plan.held_out_edit import HeldOutLines, write_held_out
 from runner.process.sandbox import sandbox_of
 from runner.repo.proposal_bounds import ProposalError
 from runner.run.assignment import Assignment
-from runner.run.evaluate import write_bench
+from runner.run.evaluate import make_write_context
 from runner.run.item_review import find_object
 from runner.run.limits.budget import RunBudget
 from runner.run.preflight import needs_author
-from runner.run.proof.prove import bench_of
+from runner.run.proof.prove import make_gate_context
 from runner.run.selection import select_ids
 from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import WorkerPool
@@ -142,7 +142,7 @@ def write_missing_tests(
             observer.say(f"{task.id}: {task.test_author} writes its tests")
             if why := _Author(session, task, observer, asker).work():
                 event = TaskBlocked(reason=Reason.TEST_AUTHOR, note=why)
-                session.ledger.note(event, task=task.id, durable=True)
+                session.journal.note(event, task=task.id, durable=True)
                 observer.say(f"{task.id} waits: {why}")
 
 
@@ -196,9 +196,9 @@ class _Author:
         if self._is_shown_first and self.asker is None:
             raise WaitsError("you review its tests first: run `runner` on a terminal")
         budget = RunBudget.at(
-            self.session.ledger, project.settings, {task.id: task}, self.observer.say
+            self.session.journal, project.settings, {task.id: task}, self.observer.say
         )
-        if used := budget.find_exhausted(task, self.session.ledger.state.task(task.id)):
+        if used := budget.find_exhausted(task, self.session.journal.state.task(task.id)):
             raise WaitsError(f"used {used}")
         return chosen, budget
 
@@ -237,16 +237,16 @@ class _Author:
 
     def _author(self, site: WorkerContext, drafter: Drafter, budget: RunBudget) -> None:
         """Ask, check, ask again with what is wrong, then keep what passes."""
-        ledger, usage = self.session.ledger, Usage()
+        journal, usage = self.session.journal, Usage()
         base = self.session.head().commit or ""
         framework = self._find_framework(base)
         store = self._open_store()
         question, wrong = self._compose(base, framework), ""
         for number in range(REPAIRS + 1):
             site.reset(base)
-            left = budget.allowance(self.task, ledger.state.task(self.task.id))
+            left = budget.allowance(self.task, journal.state.task(self.task.id))
             log = store.results_of(self.task.id)
-            bench = ImplementerContext(
+            context = ImplementerContext(
                 place=site.place,
                 sandbox=site.sandbox,
                 limits=command_limits(self.task, site.settings),
@@ -260,11 +260,11 @@ class _Author:
             )
             text = question + (_REPAIR.format(wrong=wrong) if wrong else "")
             brief = Brief(self.task, number + 1, (), (), "", redact(text))
-            answer = drafter.answer(brief, bench)
-            usage += answer.said.usage
-            if answer.said.findings:
+            answer = drafter.answer(brief, context)
+            usage += answer.result.usage
+            if answer.result.findings:
                 self._note(drafter, Usage() + usage, None, number)
-                raise WaitsError(answer.said.findings[0].message)
+                raise WaitsError(answer.result.findings[0].message)
             found = self._check(site, base, framework, answer.text)
             if isinstance(found, Authored):
                 self._note(drafter, usage, found, number)
@@ -279,9 +279,9 @@ class _Author:
         """Return what runs the project's tests; raise WaitsError where that is not known."""
         project = self.session.project
         tree = Tree.of(self.session.repository, base, project.settings)
-        found = find_framework(tree, project.root)
+        found = find_by_file(tree, detect_stack(project.root))
         if found is None:
-            raise WaitsError("no test command of the project is known that runs single files")
+            raise WaitsError(NO_COMMAND)
         return found
 
     def _compose(self, base: str, framework: TestFramework) -> str:
@@ -311,10 +311,10 @@ class _Author:
             changes = site.scratch.snapshot().changes
         except ProposalError as error:
             return [error.message]
-        told, wrong = _parse_answer(text, items_of(self.task))
+        parsed, wrong = _parse_answer(text, items_of(self.task))
         wrong += _find_misplaced(changes)
         files = {one.path: one.content or b"" for one in changes}
-        if not wrong and set(told.files) != files.keys():
+        if not wrong and set(parsed.files) != files.keys():
             wrong.append(f"`files` must list exactly what you created: {', '.join(sorted(files))}")
         if wrong:
             return wrong
@@ -322,29 +322,30 @@ class _Author:
         command = join_command(framework, tuple(sorted(tests)))
         assignment = self._assignment(base, tuple(files), command)
         outcome = Outcome(self.task.id, 0, Ending.FAILED, base, tree="", changes=changes)
-        bench = write_bench(assignment, site, outcome)
-        admitted = admit_writes(changes, assignment.rules, bench)
-        compiled = compile_writes(admitted, assignment.rules, bench) if admitted.clean else admitted
+        judged = make_write_context(assignment, site, outcome)
+        compiled = admitted = admit_writes(changes, assignment.rules, judged)
+        if admitted.clean:
+            compiled = compile_writes(admitted, assignment.rules, judged)
         refused = [one for one in compiled.findings if one.refuses]
         if refused:
             return [f"{one.path}: {one.message}" for one in refused]
-        return self._run_on_base(site, assignment, outcome, told, command)
+        return self._run_on_base(site, assignment, outcome, parsed, command)
 
     def _run_on_base(
         self,
         site: WorkerContext,
         assignment: Assignment,
         outcome: Outcome,
-        told: _Told,
+        parsed: _TestAnswer,
         command: str,
     ) -> Authored | list[str]:
         """Run the tests where nothing is implemented: of each file one must fail."""
         check = Check("TC-author", "test", command, command_limits(self.task, site.settings))
-        bench = replace(bench_of(assignment, site, outcome), on_base=None)
+        context = replace(make_gate_context(assignment, site, outcome), on_base=None)
         store = self._open_store()
         if (folder := store.results_of(self.task.id)) is not None:
-            bench = replace(bench, logs=folder)
-        ran = try_check(replace(check, named=True), bench)
+            context = replace(context, logs=folder)
+        ran = try_check(replace(check, named=True), context)
         tests = ran.results.tests if ran.results else ()
         files = {one.path: one.content or b"" for one in outcome.changes}
         wrong = [
@@ -356,20 +357,20 @@ class _Author:
         loaded = {test.id.partition("::")[0] for test in tests if not test.unloaded}
         wrong += [
             f"{item}: there is no test {one}"
-            for item, ids in told.items.items()
+            for item, ids in parsed.items.items()
             for one in ids
             if one.partition("::")[0] in loaded and one.partition("[")[0] not in named
         ]
         if wrong:
             return wrong
         before = tuple(test.id for test in tests if test.outcome == "passed")
-        return Authored(files, told.items, before, command)
+        return Authored(files, parsed.items, before, command)
 
     def _assignment(self, base: str, outputs: tuple[str, ...], command: str) -> Assignment:
         """Return what write pipeline and gates need to know of the author's files."""
         contract = TestContract("TC-author", Level.UNIT, command)
         task = replace(self.task, outputs=outputs, test_contracts=(contract,), gates=())
-        run = self.session.ledger.run
+        run = self.session.journal.run
         return Assignment(
             task=task,
             attempt=0,
@@ -444,7 +445,7 @@ class _Author:
             prompt=digest_of(_PROMPT.read_bytes()),
             usage=usage if usage != Usage() else None,
         )
-        self.session.ledger.note(event, task=self.task.id, durable=True)
+        self.session.journal.note(event, task=self.task.id, durable=True)
 
 
 _REPAIR = """
@@ -456,14 +457,14 @@ Your files are gone. Write all of them again, and answer again.
 """
 
 
-class _Told(NamedTuple):
+class _TestAnswer(NamedTuple):
     """An author's answer."""
 
     files: tuple[str, ...] = ()
     items: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  never changed: a named tuple's default
 
 
-def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_Told, list[str]]:
+def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_TestAnswer, list[str]]:
     """Return an author's JSON, and what is wrong with it."""
     found = find_object(text)
     read = json.loads(found) if found else None
@@ -471,23 +472,23 @@ def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_Told, list[str]
         case {"files": list(files), "items": dict(by_item), **more} if not more:
             pass
         case _:
-            return _Told(), ['end with the JSON object {"files": […], "items": {…}}']
+            return _TestAnswer(), ['end with the JSON object {"files": […], "items": {…}}']
     good = all(
         isinstance(ids, list) and ids and all(isinstance(one, str) for one in ids)
         for ids in by_item.values()
     )
     if not good or not all(isinstance(one, str) for one in files):
-        return _Told(), ["`files` and each entry of `items` must be a list of texts"]
+        return _TestAnswer(), ["`files` and each entry of `items` must be a list of texts"]
     wrong = [f"{one}: name a test for it" for one in items if one not in by_item]
     wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
-    told = {item: tuple(ids) for item, ids in by_item.items()}
+    tests = {item: tuple(ids) for item, ids in by_item.items()}
     wrong += [
         f"{item}: {display(one)} is in none of your files"
-        for item, ids in told.items()
+        for item, ids in tests.items()
         for one in ids
         if not one.startswith(tuple(files))
     ]
-    return _Told(tuple(files), told), wrong
+    return _TestAnswer(tuple(files), tests), wrong
 
 
 def _find_misplaced(changes: tuple[Change, ...]) -> list[str]:
@@ -513,8 +514,8 @@ def _is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> 
     if any(test.bad and not test.unloaded for test in mine):
         return True
     loaded = any(not test.unloaded for test in mine)
-    said = " ".join(test.message for test in mine if test.unloaded) or tail
-    return not loaded and _is_announced(said, task)
+    output = " ".join(test.message for test in mine if test.unloaded) or tail
+    return not loaded and _is_announced(output, task)
 
 
 def _is_announced(message: str, task: Task) -> bool:
@@ -522,13 +523,3 @@ def _is_announced(message: str, task: Task) -> bool:
     known = set(_WORD.findall(" ".join((task.title, task.prose, *task.outputs, *task.acceptance))))
     quoted = (part for found in _NAMED.findall(message) for part in found if part)
     return any(known & set(_WORD.findall(one)) for one in quoted)
-
-
-def find_framework(tree: Tree, root: Path) -> TestFramework | None:
-    """Return what runs single files of the project's tests; None where nothing is known to."""
-    found = find_test_frameworks(tree, detect_stack(root))
-    return next((one for one in found if one.name in _BY_FILE), None)
-
-
-_BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
-"""Frameworks whose command takes the paths of files."""

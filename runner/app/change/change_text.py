@@ -55,9 +55,9 @@ def _cost(seen: Change) -> str:
     return f"{seen.seconds:.1f} s{more}" if known else "not known"
 
 
-def change_lines(told: RecordedChange) -> Iterator[str]:
+def change_lines(entry: RecordedChange) -> Iterator[str]:
     """What was recorded, and what to type next."""
-    seen, number = told.change, told.number
+    seen, number = entry.change, entry.number
     if not number:
         yield "nothing was recorded"
         return
@@ -68,9 +68,9 @@ def change_lines(told: RecordedChange) -> Iterator[str]:
         yield "what is behind that is only proven again then, if it offers what it did"
 
 
-def change_document(told: RecordedChange) -> str:
+def change_document(entry: RecordedChange) -> str:
     """The document `change`."""
-    seen, number = told.change, told.number
+    seen, number = entry.change, entry.number
     return document(
         "change",
         recorded=bool(number),
@@ -134,7 +134,7 @@ def replay_preview(seen: Replay) -> Iterator[str]:
         yield f"    … and {len(back.changes) - _SHOWN} more"
     if seen.by_hand:
         yield f"  {plural(len(seen.by_hand), 'commit')} by hand since then: their files stay"
-    yield f"  the head of now is kept as refs/runner/{back.kept}"
+    yield f"  current HEAD saved as refs/runner/{back.kept}"
     yield f"  building them again, by past attempts: {_rebuild_cost(seen)}"
     yield "  runner run --reuse lands their recorded work again, without implementers"
 

@@ -66,7 +66,7 @@ def commit_by_task(project: Project, request: CommitRequest) -> CommittedWrites:
     with Session(project, tuple(tasks.values())) as session:
         found = _group_writes(project, session.repository, tasks, only)
         made = _make_commits(project, session.repository, tasks, found)
-        session.shadow.settle(session.ledger, carried=session.shadow.catch_up())
+        session.shadow.settle(session.journal, carried=session.shadow.catch_up())
     return CommittedWrites(found, made, titles)
 
 
@@ -199,7 +199,7 @@ class Grouped:
 def _make_torn_error(task: str, why: str) -> RunnerError:
     return RunnerError(
         f"{task} cannot be committed by itself: {why}; nothing was committed",
-        hint="`runner commit-by-task` commits all that is logged, one commit a task, in order",
+        hint="`runner pipeline commit-by-task` commits what is logged, a commit a task, in order",
         code=ExitCode.CONFLICT,
     )
 

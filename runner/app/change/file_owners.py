@@ -84,7 +84,7 @@ def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
     found = list(faults(_read_map(project), files, tasks, done))
     if read_beneath(project.root, OWNERSHIP_MAP) is None:
         found.insert(
-            0, Fault("map", OWNERSHIP_MAP, "there is no such file", "runner ownership propose")
+            0, Fault("map", OWNERSHIP_MAP, "there is no such file", "runner plan ownership propose")
         )
     if paths:
         chosen = {*_select_files(paths, files)}
@@ -212,8 +212,8 @@ def owner_lines(files: Sequence[OwnedFile]) -> Iterator[str]:
     """Each file with its owners."""
     for one in files:
         more = [id_ for id_ in one.outputs if id_ not in one.owners]
-        said = [*one.owners, *(f"{id_} (Output files)" for id_ in more)]
-        yield f"{display(one.path)}  {display(', '.join(said)) or '-'}"
+        names = [*one.owners, *(f"{id_} (Output files)" for id_ in more)]
+        yield f"{display(one.path)}  {display(', '.join(names)) or '-'}"
 
 
 def owner_document(files: Sequence[OwnedFile]) -> str:
@@ -252,7 +252,7 @@ def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
     if left:
         yield f"of {plural(left, 'file')} git tells no task"
     if found.rows and not written:
-        yield f"hint: runner ownership propose --write adds them to {OWNERSHIP_MAP}"
+        yield f"hint: runner plan ownership propose --write adds them to {OWNERSHIP_MAP}"
 
 
 def row_document(found: MapRows, *, written: bool) -> str:

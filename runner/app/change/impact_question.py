@@ -160,7 +160,7 @@ def _landing(id_: str, view: View, repository: Repository) -> str:
     commit = view.states[id_].commit
     head = repository.head().commit
     if not commit and head:
-        # A clone has no journal; a check is told by a record commit, which landed nothing of it.
+        # A clone has no journal; a check has a record commit, which landed nothing of it.
         landings = (one for one in repository.log_trailers(head) if not one.checked)
         commit = next((one.commit for one in landings if one.task == id_), "")
     if not commit or repository.resolve(commit) is None:

@@ -96,7 +96,7 @@ def _steps(repository: Repository, tip: str) -> Iterator[Step]:
 def rebuild(
     project: Project, steps: Sequence[Step], listener: Callable[[RebuiltStep], object]
 ) -> tuple[RebuiltStep, ...]:
-    """Rebuild step by step, each told as soon as it is through; one that diverges is the last.
+    """Rebuild step by step; `listener` gets each result. One that diverges is the last.
 
     Runs the commands of the plan. Raises RunnerError where no sandbox can be had.
     """
@@ -156,7 +156,8 @@ class _Rebuilding:
             why = "the text of the task is nowhere in the history any more"
             return RebuiltStep(step, unproven=why)
         assignment = self.preparation.make_carried(task, changes, step.parent, step.attempt)
-        outcome = attempt(replace(assignment, review=ReviewMode.OFF), self.site)
+        assignment = replace(assignment, review=ReviewMode.OFF, red_first=False)
+        outcome = attempt(assignment, self.site)
         divergence, detail = _refusal(outcome) or (self._difference(step, changes, outcome), "")
         return RebuiltStep(step, divergence, detail)
 

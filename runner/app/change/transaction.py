@@ -56,7 +56,7 @@ class Transaction:
     session: Session
     plan: Plan
     data: bytes
-    told: set[str] = field(default_factory=set)
+    noted: set[str] = field(default_factory=set)
     """PENDING tasks whose note stands in the plan, too."""
     regraded: set[str] = field(default_factory=set)
     """DONE tasks of which the plan is to say anew what that is worth."""
@@ -64,13 +64,13 @@ class Transaction:
     @property
     def state(self) -> RunState:
         """What is known now."""
-        return self.session.ledger.state
+        return self.session.journal.state
 
     def begin(self, command: str) -> None:
         """Say that something is about to be done; a crash from here on is put right."""
         branch = self.session.branch
         begin(
-            self.session.ledger,
+            self.session.journal,
             head=branch.commit or "",
             branch=branch.shown,
             plan=digest_of(self.data),
@@ -79,16 +79,16 @@ class Transaction:
 
     def finish(self) -> None:
         """Publish the statuses and commit the runner's documents."""
-        ledger, project = self.session.ledger, self.session.project
+        journal, project = self.session.journal, self.session.project
         statuses = self._statuses()
         for task in self.plan.tasks:
             status, note = statuses[task.id]
             if says_other(task, status, note) or (
-                task.id in self.told | self.regraded and note != task.note
+                task.id in self.noted | self.regraded and note != task.note
             ):
                 self.board.say(task.id, status, note)
         if self.board.due(now=True):
-            self.board.publish(ledger.note, head=project.head().commit or "")
+            self.board.publish(journal.note, head=project.head().commit or "")
         document = PlanDocument(project.plan_path, self._statuses, self.board.edit)
         ids = [task.id for task in self.plan.tasks]
         self.session.close_books(document, ids, ExitCode.OK, by_person=True)
@@ -103,7 +103,7 @@ class Transaction:
         found, planned = {}, {task.id: task for task in self.plan.tasks}
         for task in self.plan.tasks:
             known = self.state.task(task.id)
-            note = known.note if task.id in self.told else note_in(planned, task.id, self.state)
+            note = known.note if task.id in self.noted else note_in(planned, task.id, self.state)
             found[task.id] = (known.status, note)
         return found
 
@@ -129,9 +129,9 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
         plan = project.plan(data)
         require_readable(plan)
         facts = recovery.gather_facts(
-            session.repository, session.ledger.state, plan.tasks, project.plan_file
+            session.repository, session.journal.state, plan.tasks, project.plan_file
         )
-        recovery.reconcile(plan.tasks, session.ledger, facts)
+        recovery.reconcile(plan.tasks, session.journal, facts)
         yield Transaction(session, plan, data)
 
 
@@ -172,7 +172,7 @@ def change(project: Project, request: ChangeRequest) -> RecordedChange:
     with open_transaction(project) as transaction:
         now = history.plan_change(transaction.plan.tasks, transaction.state.task, ids, text)
         transaction.begin("change")
-        number = history.record_change(transaction.session.desk, now)
+        number = history.record_change(transaction.session.context, now)
         transaction.finish()
     return RecordedChange(now, number)
 
@@ -251,7 +251,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
         _keep_held_out(project, session.repository, transaction.plan.tasks, back)
         transaction.begin(f"undo {id_}")
         commit = take_back(session.lander, back)
-        transaction.told.update(back.tasks, (one.task for one in back.stale))
+        transaction.noted.update(back.tasks, (one.task for one in back.stale))
         transaction.finish()
     return Undone(back, commit, importers)
 
@@ -313,7 +313,7 @@ class ReplayRequest:
     task: str
     dry_run: bool = False
     head: str = ""
-    """The commit on which it was looked at before a person said yes; empty for whichever."""
+    """The commit on which it was looked at before a person agreed; empty for whichever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +350,6 @@ def replay(project: Project, request: ReplayRequest) -> Replayed:
             return Replayed(id_, now)
         transaction.begin(f"replay {id_}")
         commit = take_back(session.lander, now.back)
-        transaction.told.update(now.back.tasks)
+        transaction.noted.update(now.back.tasks)
         transaction.finish()
     return Replayed(id_, now, commit)

@@ -18,10 +18,12 @@ from runner.app.draft.drafted_imports import redraft_import
 from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.registry import agent_of
 from runner.journal.session_events import PERSON, DraftLanded, DraftReviewed
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
+from runner.model.work import items_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
 from runner.project import Project
@@ -29,7 +31,7 @@ from runner.text.display import display
 from runner.text.wording import join_few, read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Protocol
 
     from runner.app.draft.drafting import Drafted
@@ -73,7 +75,7 @@ def find_draft(project: Project, named: str) -> DraftProposed:
     for one in project.state().open_drafts:
         if str(one.number) == number:
             return one
-    raise RunnerError(f"{named.upper()} does not wait for you", hint="runner review")
+    raise RunnerError(f"{named.upper()} has nothing to approve", hint="runner review")
 
 
 def approve_draft(project: Project, named: str, by: str = "person", via: str = "") -> Landing:
@@ -86,7 +88,7 @@ def approve_draft(project: Project, named: str, by: str = "person", via: str = "
     with open_journal(project, via) as journal:
         if not _stands(project, one):
             _require_fitting(project, one)
-            # Said before a kill already: one word of a person is one line of the journal.
+            # Recorded before a kill already: one answer of a person is one line of the journal.
             if one.digest not in project.state().approved_drafts:
                 word = DraftReviewed(one.number, one.digest, approved=True, by=by)
                 journal.append(word, durable=True)
@@ -148,7 +150,7 @@ def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftPropose
         tasks=tasks,
         taken_out=(),
         by=PERSON,
-        usage=None,  # told with the draft that they edited
+        usage=None,  # recorded with the draft that they edited
     )
     mistakes = tuple(map(str, _mistakes(project, edited)))
     return propose(project, edited._replace(mistakes=mistakes))
@@ -183,17 +185,17 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
     for task in own.tasks:
         if task.id in taken:
             found.append(Remark(task.line, f"{task.id} is or was another task"))
-        if task.status is not Status.PENDING and not _is_told_there(one, task):
+        if task.status is not Status.PENDING and not _is_import_status(one, task):
             found.append(Remark(task.line, f"{task.id} is {task.status}: a draft is PENDING"))
     if found or not own.tasks:
         return tuple(found)
     reading = DraftReading(tuple(one.text.split("\n")), (), places)
-    if one.imported:  # warnings of tasks as they were imported are told, as an import tells them
+    if one.imported:  # warnings of imported tasks are shown as an import shows them
         return find_errors(project, target, reading, one.text)
     return check_sections(project, target, reading, one.text).mistakes
 
 
-def _is_told_there(one: DraftProposed, task: Task) -> bool:
+def _is_import_status(one: DraftProposed, task: Task) -> bool:
     """Whether a status is what an import writes: an unproven mark, or a wish that waits."""
     if not one.imported:
         return False
@@ -256,7 +258,7 @@ def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterato
     """A draft: what it would change in the plan, and what of the wish it covers."""
     if not whole:
         yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
-        yield from (f"to mend: {display(said)}" for said in one.mistakes)
+        yield from (f"to mend: {display(text)}" for text in one.mistakes)
         return
     target = draft_checks.Target.of(project, one.plan)
     new = target.with_text(one.text, project.root.name)
@@ -271,16 +273,30 @@ def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterato
     yield ""
     tasks = {task.id: task for task in document.read_plan(one.text.encode(), "draft").tasks}
     covered = list(zip(one.asked, one.covered_by, strict=False))
-    for said, ids in covered:
+    for text, ids in covered:
         for id_ in filter(None, ids.split(", ")):
             proofs = [test.command for test in tasks[id_].test_contracts] if id_ in tasks else []
-            yield display(f"asked: {said} → {id_} → {'; '.join(proofs) or 'the plan'}")
-    yield from (display(f"asked, but not covered: {said}") for said, ids in covered if not ids)
+            yield display(f"asked: {text} → {id_} → {'; '.join(proofs) or 'the plan'}")
+    yield from (display(f"asked, but not covered: {text}") for text, ids in covered if not ids)
     if not covered:
         yield "what of the wish is covered was not told"
-    yield from (f"taken out, {display(said)}" for said in one.taken_out)
-    yield from (f"to mend: {display(said)}" for said in one.mistakes)
-    yield from (f"note: {display(said)}" for said in one.notes)
+    yield from (f"taken out, {display(text)}" for text in one.taken_out)
+    yield from (f"to mend: {display(text)}" for text in one.mistakes)
+    yield from (f"note: {display(text)}" for text in one.notes)
+    yield from _propose_author(project, one, tasks.values())
+
+
+def _propose_author(project: Project, one: DraftProposed, tasks: Iterable[Task]) -> Iterator[str]:
+    """Propose held-out tests by another session, for tasks that an agent would build."""
+    named = [
+        (task.id, name)
+        for task in tasks
+        if (name := agent_of(task, project.settings)) and items_of(task) and not task.test_author
+    ]
+    if named:
+        ids, name = join_few([display(id_) for id_, _ in named]), display(named[0][1])
+        yield f"proposal: `- Test author: {name}` in {ids} has another session write held-out tests"
+        yield f"before the work starts: runner edit DRAFT-{one.number}"
 
 
 def attempt_lines(project: Project, came: Drafted) -> Iterator[str]:

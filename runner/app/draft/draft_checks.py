@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILE_MODE = 0o100644
 _NOT_THEIRS = ("has no implementer", "which is not on PATH")
-"""Warnings that no draft can mend: a person is told."""
+"""Warnings that no draft can mend: they are shown to a person."""
 _CONTRACTS = "and has no contracts"
 
 
@@ -97,7 +97,7 @@ def find_new_problems(
 ) -> Checked:
     """What `validate` says of the plan with the sections `after` and not with those `before`.
 
-    Told by their words alone, since lines move where a section grows.
+    Compares messages alone, since lines move where a section grows.
     """
     name = project.root.name
     known = {one.message for one in _problems(project, target.path, target.with_text(before, name))}
@@ -145,22 +145,22 @@ def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
 
 def _remark(problem: Problem, reading: DraftReading) -> Remark:
     """The problem at the line of the answer that it is about."""
-    said = problem.source_line[problem.column - 1 :][: problem.width]
+    source = problem.source_line[problem.column - 1 :][: problem.width]
     named = [id_ for id_ in reading.places if id_ in problem.message]
-    line = _line(reading, named[0], problem, said) if named else 1
+    line = _line(reading, named[0], problem, source) if named else 1
     if not named:
-        heading = (id_ for id_ in reading.places if said and id_ in problem.source_line)
-        line = reading.line_of(next(heading, ""), said)
+        heading = (id_ for id_ in reading.places if source and id_ in problem.source_line)
+        line = reading.line_of(next(heading, ""), source)
     hint = problem.hint
     if _CONTRACTS in problem.message or "contracts:" in hint:
         hint = "leave its Type out: contracts are a person's to add"
     return Remark(line, problem.message, hint)
 
 
-def _line(reading: DraftReading, id_: str, problem: Problem, said: str) -> int:
+def _line(reading: DraftReading, id_: str, problem: Problem, source: str) -> int:
     """The line that reads as the problem's does, else the first that has what it points at."""
     whole = reading.line_of(id_, problem.source_line.strip())
-    return whole if whole != reading.line_of(id_) else reading.line_of(id_, said)
+    return whole if whole != reading.line_of(id_) else reading.line_of(id_, source)
 
 
 def _places(reading: DraftReading) -> Iterator[Remark]:
@@ -170,8 +170,8 @@ def _places(reading: DraftReading) -> Iterator[Remark]:
         lacks = "output files" if not section.outputs else "test contracts"
         documents = section.outputs and all(map(is_document, section.outputs))
         if not (section.proofs or section.is_milestone or documents):
-            said = f"{section.id} has no {lacks}: nothing would prove it"
-            yield Remark(reading.line_of(section.id), said, "add Test contracts with a command")
+            message = f"{section.id} has no {lacks}: nothing would prove it"
+            yield Remark(reading.line_of(section.id), message, "add Test contracts with a command")
         for path in section.outputs:
             plain = path.rstrip("/*")
             against = check_path(plain, _FILE_MODE) if plain else None

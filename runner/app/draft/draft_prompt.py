@@ -247,16 +247,16 @@ def _issue(tool: str, number: int, root: Path, environ: Mapping[str, str]) -> st
     path = f"repos/{{owner}}/{{repo}}/issues/{number}"
     code, out = capture([tool, "api", path], root, environ, _SECONDS)
     try:
-        said = parse_json(out) if code == 0 else None
+        issue = parse_json(out) if code == 0 else None
     except ValueError:
-        said = None
-    if not isinstance(said, dict) or not isinstance(said.get("title"), str):
+        issue = None
+    if not isinstance(issue, dict) or not isinstance(issue.get("title"), str):
         raise RunnerError(
             f"gh gave no issue {number}",
             detail=redact(out.decode("utf-8", "replace"))[-500:],
             hint=f"try: gh api {path}",
         )
-    return f"# {said['title']}\n\n{said.get('body') or ''}"
+    return f"# {issue['title']}\n\n{issue.get('body') or ''}"
 
 
 def _clean(text: str, what: str) -> str:

@@ -115,7 +115,7 @@ def read_verdict(by: str, answer: str) -> DraftVerdict:
     """The last line decides; a refusal without a reason, or two verdicts, are none."""
     lines = [line.strip() for line in answer.strip().splitlines()]
     found = [match for line in lines if (match := _VERDICT.fullmatch(line))]
-    # It may have quoted a verdict from plan or wish, which are a stranger's: then it said none.
+    # It may have quoted a verdict from plan or wish, which are a stranger's: then it gave none.
     if len(found) != 1 or not _VERDICT.fullmatch(lines[-1]):
         return DraftVerdict(by, None)
     word, reason = found[0][1], display(found[0][2] or "")[:_LONGEST]

@@ -156,17 +156,17 @@ def _notes(
 ) -> tuple[str, ...]:
     done = [one.id for one in sections.values() if one.status is Status.DONE]
     left = [id_ for id_ in sections if id_ in wanted and not sections[id_].proofs]
-    said = []
+    notes = []
     if done:
-        said.append(
+        notes.append(
             f"{join_few(done)}: marked as done there, so unproven here, and not asked about"
         )
     if left:
-        said.append(f"{join_few(left)}: left as imported, without a proof")
+        notes.append(f"{join_few(left)}: left as imported, without a proof")
     if refused:
         first = f"; first {mistakes[0]}" if mistakes else ""
-        said.append(f"answers about {plural(len(refused), 'task')} could not be taken{first}")
-    return tuple(said)
+        notes.append(f"answers about {plural(len(refused), 'task')} could not be taken{first}")
+    return tuple(notes)
 
 
 @dataclass
@@ -192,24 +192,24 @@ class _Batch:
         ours = {one.id: one for one in self.batch}
         taken = ids_in_use(self.project, self.target, plan) | self.sections.keys()
         reading = read_draft(answer, taken - ours.keys())
-        none = {said.strip("` ") for said, ids in reading.asked if not ids}
+        none = {request.strip("` ") for request, ids in reading.asked if not ids}
         mistakes, taken_out, merged = list(reading.mistakes), list(reading.taken_out), []
         for one in reading.sections:
             if (own := ours.get(one.id)) is None:
-                said = f"{one.id} is none of the tasks that were asked about"
-                mistakes.append(Remark(reading.line_of(one.id), said, "answer about these alone"))
+                why = f"{one.id} is none of the tasks that were asked about"
+                mistakes.append(Remark(reading.line_of(one.id), why, "answer about these alone"))
                 continue
             if plain_title(one.title) != plain_title(own.title):
                 taken_out.append(Remark(reading.line_of(one.id), f"another title of {one.id}"))
             whole = _lay_over(own, one, self.sections)
             merged.append(whole)
             if not is_as_meant(whole):
-                said = f"{one.id} reads as more than its fields"
-                mistakes.append(Remark(reading.line_of(one.id), said, "plain words and paths"))
+                why = f"{one.id} reads as more than its fields"
+                mistakes.append(Remark(reading.line_of(one.id), why, "plain words and paths"))
         there = {one.id for one in merged}
         for id_ in ours.keys() - there - none:
-            said = f"{id_} is not in the answer"
-            mistakes.append(Remark(1, said, f"give its section, or `- {id_}: none` in `asked`"))
+            why = f"{id_} is not in the answer"
+            mistakes.append(Remark(1, why, f"give its section, or `- {id_}: none` in `asked`"))
         for found in (mistakes, taken_out):
             found.sort(key=lambda one: (one.line, one.text))
         return replace(
@@ -227,18 +227,18 @@ class _Batch:
         return find_new_problems(self.project, self.target, reading, before, whole)
 
 
-def _lay_over(own: NewSection, said: NewSection, known: Mapping[str, NewSection]) -> NewSection:
+def _lay_over(own: NewSection, drafted: NewSection, known: Mapping[str, NewSection]) -> NewSection:
     """A task of the list with what an answer may add to it."""
-    needs = (*own.needs, *(one for one in said.needs if one in known and one != own.id))
+    needs = (*own.needs, *(one for one in drafted.needs if one in known and one != own.id))
     return replace(
         own,
         status=Status.PENDING,
         note="",
         needs=tuple(dict.fromkeys(needs)),
-        outputs=tuple(dict.fromkeys((*own.outputs, *said.outputs))),
-        inputs=said.inputs,
-        acceptance=number_items((*own.acceptance, *said.acceptance)),
-        tests=said.proofs,
-        type=said.type,
+        outputs=tuple(dict.fromkeys((*own.outputs, *drafted.outputs))),
+        inputs=drafted.inputs,
+        acceptance=number_items((*own.acceptance, *drafted.acceptance)),
+        tests=drafted.proofs,
+        type=drafted.type,
         is_milestone=False,
     )

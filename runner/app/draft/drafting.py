@@ -127,7 +127,7 @@ def draft(
         tasks=tuple(one.id for one in reading.sections),
         wish=asked.wish.text,
         source=asked.wish.source,
-        asked=tuple(said for said, _ in reading.asked),
+        asked=tuple(request for request, _ in reading.asked),
         covered_by=tuple(", ".join(ids) for _, ids in reading.asked),
         taken_out=tuple(map(str, reading.taken_out)),
         notes=(*checked.notes, *estimate(project, len(reading.sections))),
@@ -176,8 +176,8 @@ def require_drafter(project: Project) -> Drafter:
             'implementer = "claude" (or agent_command, or [model] execute) in your settings; '
             "or write the section by hand: ## TASK-001: Title"
         )
-        said = f"no agent or model is there to draft: {chosen.message}"
-        raise RunnerError(said, hint=hint, code=ExitCode.PERSON)
+        message = f"no agent or model is there to draft: {chosen.message}"
+        raise RunnerError(message, hint=hint, code=ExitCode.PERSON)
     assert isinstance(chosen, Drafter)  # `choose_drafter` gives no other
     return chosen
 
@@ -191,8 +191,8 @@ def require_drafter_trust(
     again: str = "runner draft --trust …",
 ) -> None:
     """The question is about all that a yes allows: the plan's commands, and who drafts."""
-    told = _with_drafter(project, plan)
-    require_trust(project, told, trusted=trusted, asker=asker, again=again)
+    extended = _with_drafter(project, plan)
+    require_trust(project, extended, trusted=trusted, asker=asker, again=again)
 
 
 def carry_drafter_trust(source: Project, clone: Project, plan: Plan) -> None:
@@ -241,11 +241,11 @@ class Rounds:
         reading, checked = DraftReading(), Checked()
         for number in range(1, ROUNDS + 1):
             wrong = (*reading.mistakes, *checked.mistakes)
-            said = _again(question, reading, wrong) if number > 1 else question
+            prompt = _again(question, reading, wrong) if number > 1 else question
             self.observer.say(f"draft, round {number} of {ROUNDS}: asking {self.drafter.name}")
-            bench = self.bench(number, together(usages))
-            answer = self.drafter.answer(self._brief(said, number), bench)
-            usages.append(answer.said.usage)
+            context = self.context(number, together(usages))
+            answer = self.drafter.answer(self._brief(prompt, number), context)
+            usages.append(answer.result.usage)
             _require_answer(answer)
             reading, checked = subject.read(answer.text), Checked()
             if reading.sections and not reading.mistakes:
@@ -259,14 +259,14 @@ class Rounds:
 
     def ask(self, question: str) -> str:
         """The answer to one question, as it was given. Raises RunnerError where there is none."""
-        answer = self.drafter.answer(self._brief(question, 1), self.bench(1))
+        answer = self.drafter.answer(self._brief(question, 1), self.context(1))
         _require_answer(answer)
         return answer.text
 
     def _brief(self, text: str, number: int) -> Brief:
         return Brief(_question_task(), number, (), (), "", text)
 
-    def bench(self, number: int, used: Usage | None = None) -> ImplementerContext:
+    def context(self, number: int, used: Usage | None = None) -> ImplementerContext:
         """Where round `number` is asked: the commit, which it cannot change."""
         site, settings = self.site, self.project.settings
         run = (budget.of_run(settings), budget.Spent(usage=used or Usage()))
@@ -318,14 +318,14 @@ class _WishSubject:
         if self._may_prove is None:
             self._may_prove = may_run(self.asked, [one for _, one in tests], self.asker)
         site, head = self.made.site, self.made.head
-        bench = replace(self.made.bench(0), sandbox=site.sandbox)
+        context = replace(self.made.context(0), sandbox=site.sandbox)
         for id_, command in tests:
             site.reset(head)
-            ran = work(command, replace(bench, log=None), {"RUNNER_TASK": id_})
+            ran = work(command, replace(context, log=None), {"RUNNER_TASK": id_})
             if ran.passed:
-                said = f"{command} of {id_} passes on HEAD already: it proves nothing"
+                message = f"{command} of {id_} passes on HEAD already: it proves nothing"
                 hint = "have it test what is not there yet"
-                yield Remark(reading.line_of(id_, command), said, hint)
+                yield Remark(reading.line_of(id_, command), message, hint)
         site.reset(head)
 
 
@@ -349,7 +349,7 @@ def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -
 
 
 def _require_answer(answer: Answer) -> None:
-    if refused := [one for one in answer.said.findings if one.refuses]:
+    if refused := [one for one in answer.result.findings if one.refuses]:
         one = refused[0]
         raise RunnerError(one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED)
 
@@ -369,12 +369,12 @@ def next_number(taken: Collection[str]) -> int:
 def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str:
     # Each line begins with its number, so none can end the fence (CommonMark 0.31, 4.5).
     lines = "\n".join(f"{n}: {line}" for n, line in enumerate(reading.lines, start=1))
-    said = "\n".join(
+    remarks = "\n".join(
         f"- line {one.line}: {one.text}" + (f" ({one.hint})" if one.hint else "") for one in wrong
     )
     return (
         f"{question}\n\n# Your last draft was refused\n\nMend exactly this, and answer with the "
-        f"whole block again:\n\n{said}\n\nIt was, by lines:\n\n~~~~~~~~\n{lines}\n~~~~~~~~\n"
+        f"whole block again:\n\n{remarks}\n\nIt was, by lines:\n\n~~~~~~~~\n{lines}\n~~~~~~~~\n"
     )
 
 

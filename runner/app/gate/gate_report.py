@@ -57,10 +57,10 @@ def format_headline(result: GateResult) -> str:
     of = f" of {total}" if total != count else ""
     tests = plural(count, noun) + (" of tests" if noun == "file" else "")
     parts = " and ".join([f"{tests}{of}", *(f"`{display(one)}`" for one in chosen)])
-    said = f"{tasks}{parts} may change result"
+    counts = f"{tasks}{parts} may change result"
     if not result.breaks:
-        return f"{said}; nothing breaks"
-    return f"{said}; {'; '.join(map(_format_break, result.breaks[:_MOST_FAILING]))}"
+        return f"{counts}; nothing breaks"
+    return f"{counts}; {'; '.join(map(_format_break, result.breaks[:_MOST_FAILING]))}"
 
 
 def _counts_files(result: GateResult) -> bool:
@@ -145,12 +145,12 @@ def as_comment(result: GateResult) -> str:
     lines += ["", *(f"- {escape_markdown(note)}" for note in result.notes)]
     left = _LONGEST - sum(len(line) + 1 for line in lines)
     for number, one in enumerate(result.breaks):
-        said = [*_break_lines(one)]
-        left -= sum(len(line) + 1 for line in said)
+        broken = [*_break_lines(one)]
+        left -= sum(len(line) + 1 for line in broken)
         if left < 0:
             lines += ["", f"… and {len(result.breaks) - number} more that break"]
             break
-        lines += said
+        lines += broken
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -237,11 +237,11 @@ def _find_places(result: GateResult) -> Iterator[Finding]:
         who = one.task if one.task != TESTS else one.contract
         refusals = [finding for finding in one.findings if finding.refuses]
         for finding in refusals or [Finding(who, "it fails")]:
-            said = [*_FAILED.finditer(finding.detail)][:_MOST_FAILING]
-            for match in said:
+            failed = [*_FAILED.finditer(finding.detail)][:_MOST_FAILING]
+            for match in failed:
                 text = f"{match['test']}: {match['why']}"
                 yield Finding(who, text, match["path"], int(match["line"]))
-            if not said:
+            if not failed:
                 yield replace(finding, check=who, path=finding.path or changed)
 
 

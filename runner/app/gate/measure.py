@@ -150,8 +150,8 @@ class Gate:
         # In memory: a map from elsewhere counts for this one question, and is not mixed with what
         # runs saw here.
         with Store(None) as store:
-            knowledge, told, seconds = self._learn(suite, found, store)
-            notes += told
+            knowledge, messages, seconds = self._learn(suite, found, store)
+            notes += messages
             selected, why = select(found, knowledge, suite, self.project.settings)
             if self.request.everything:
                 why = "it was asked for"
@@ -164,7 +164,7 @@ class Gate:
         start = effects.monotonic()
         ran = self._run(suite, merged, selected, whole=bool(why))
         if not (suite.plan or why) and (why := self._explain_doubt(found, suite, selected, ran)):
-            start = effects.monotonic()  # of everything alone: what the part took is not told
+            start = effects.monotonic()  # of everything alone: without the part's time
             result = replace(result, whole=why)
             ran = self._run(suite, merged, (), whole=True)
         took = round(effects.monotonic() - start, 3)
@@ -274,7 +274,7 @@ class Gate:
         selected: Sequence[Affected],
         ran: Sequence[Reproven],
     ) -> str:
-        """Why what a part of the tests said is not the answer; empty where it is.
+        """Explain why a part of the tests does not decide; empty where it does.
 
         Some tests fail without others before them, and may pass alone under the instruments that a
         map is made with. So what failed counts only if it passes in the very same part on the base.

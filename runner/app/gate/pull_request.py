@@ -82,17 +82,17 @@ def _is_document(path: str) -> bool:
 
 def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
     """Into which branch it is to be merged. Raises RunnerError where nothing says so."""
-    said = next((environ[name] for name in _NAMED_BY if environ.get(name)), "")
+    branch = next((environ[name] for name in _NAMED_BY if environ.get(name)), "")
     # The remote's first: a local branch of that name is as old as its last pull.
-    names = (f"origin/{said}", said) if said else _USUAL
+    names = (f"origin/{branch}", branch) if branch else _USUAL
     for name in names:
         if repository.resolve(name) is not None:
             return name
-    if said:
+    if branch:
         raise RunnerError(
             "the branch that this is to be merged into is not in this clone",
-            where=display(said),
-            hint=f"git fetch origin {display(said)}; in GitHub Actions: fetch-depth: 0",
+            where=display(branch),
+            hint=f"git fetch origin {display(branch)}; in GitHub Actions: fetch-depth: 0",
         )
     hint = "name it: runner gate --base REV"
     raise RunnerError("no branch is known that this is to be merged into", hint=hint)

@@ -89,8 +89,8 @@ def read_script(
     if name not in _DEFAULT or package is None or _has_settings(name, package, paths):
         return None
     scripts = package.get("scripts")
-    said = scripts.items() if isinstance(scripts, dict) else ()
-    texts = {str(key): str(one) for key, one in said}
+    items = scripts.items() if isinstance(scripts, dict) else ()
+    texts = {str(key): str(one) for key, one in items}
     text = texts.get("test", name)
     parts = _unfold(text, texts, name, set()) if _PLAIN.fullmatch(text) else None
     at = [n for n, part in enumerate(parts or ()) if _tool_at(part, name) is not None]

@@ -206,8 +206,8 @@ def load_map(
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None, "the map of the tests is damaged: chosen by imports"
     if not _is_of_base(repository, found.commit, base):
-        said = found.commit[:12]
-        return None, f"the map of the tests is of {said}, no commit of the base: not used"
+        commit = found.commit[:12]
+        return None, f"the map of the tests is of {commit}, no commit of the base: not used"
     return found, ""
 
 

@@ -200,8 +200,8 @@ def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) ->
     options = _pytest_options(read)
     if options is None or any(key in options for key in ("python_files", "norecursedirs")):
         return
-    said = options.get("testpaths", [])
-    words = said.split() if isinstance(said, str) else said
+    configured = options.get("testpaths", [])
+    words = configured.split() if isinstance(configured, str) else configured
     # What pytest makes of another type is not known here; it may collect anything.
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return

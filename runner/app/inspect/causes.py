@@ -59,8 +59,8 @@ class _Asked:
     id: str
     tasks: Mapping[str, OutlineTask]
     path: tuple[str, ...] = ()
-    told: set[str] = field(default_factory=set)
-    """Every task of which the causes were told already."""
+    explained: set[str] = field(default_factory=set)
+    """Every task of which the causes were shown already."""
 
     @property
     def task(self) -> OutlineTask:
@@ -69,7 +69,7 @@ class _Asked:
 
     def deeper(self, id_: str) -> _Asked:
         """The question about what this one waits for."""
-        return _Asked(id_, self.tasks, (*self.path, self.id), self.told)
+        return _Asked(id_, self.tasks, (*self.path, self.id), self.explained)
 
 
 def _unread(_id: str) -> None:
@@ -101,7 +101,7 @@ class Inquiry:
 
     def _cause(self, asked: _Asked) -> Cause:
         task = asked.task
-        asked.told.add(task.id)
+        asked.explained.add(task.id)
         match self.view.status(task.id):
             case Status.PENDING if self.view.waits_for(task):
                 return self._explain_waiting(asked)
@@ -135,7 +135,7 @@ class Inquiry:
         if id_ == asked.id or id_ in asked.path:
             return Cause(id_, "waits for itself: they go in a circle", next="runner validate")
         # Once each: in a plan of many layers the ways down to one task are without number.
-        if id_ in asked.told:
+        if id_ in asked.explained:
             return Cause(id_, "(see above)")
         return self._cause(asked.deeper(id_))
 

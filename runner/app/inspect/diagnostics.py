@@ -25,7 +25,7 @@ from runner.project import BUILD, CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTER
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.read import Repository
 from runner.repo.tree_files import walk
-from runner.run.executors.choose_executor import describe_cluster
+from runner.run.choose_executor import find_executor
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
     if git is None:
         yield Diagnostic("git", State.MISSING, "it is not on PATH", "apt-get install git")
         return
-    code, said = capture([str(git), "--version"], start, environ, _SECONDS)
-    words = said.decode("utf-8", "replace").removeprefix("git version ").strip()
+    code, output = capture([str(git), "--version"], start, environ, _SECONDS)
+    words = output.decode("utf-8", "replace").removeprefix("git version ").strip()
     yield Diagnostic("git", State.MISSING if code else State.OK, words)
 
 
@@ -112,7 +112,9 @@ def _executor(project: Project) -> Iterator[Diagnostic]:
     if project.settings.executor == "threads":
         return
     try:
-        yield Diagnostic("executor", State.OK, describe_cluster(project.settings))
+        kind = find_executor(project.settings)
+        described = kind.describe_cluster(project.settings) if kind else project.settings.executor
+        yield Diagnostic("executor", State.OK, described)
     except RunnerError as error:
         yield make_missing_sign("executor", error)
 
@@ -180,7 +182,7 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
         "the checkout is sparse: tasks see the whole tree": facts.sparse,
         "the clone is shallow: older landings are not seen": facts.shallow,
         f"{plural(len(dirty), 'file')} with uncommitted changes": bool(dirty),
-        f"{plural(len(untracked), 'untracked file')} not seen by tasks": bool(untracked),
+        f"{plural(len(untracked), 'untracked file')} that tasks can't see": bool(untracked),
         f"git knows no user.name: commits are made as {who.name}": who.invented,
     }
     for text, holds in carried.items():

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.journal import events, session_events
+from runner.journal.record_index import RecordIndex, read_at, select_records
 from runner.journal.records import (
     BadRecordError,
     NewerRecordError,
     Place,
     UnfitRecordError,
     decode,
-    read_journal,
     read_places,
 )
 from runner.journal.session_events import (
@@ -64,11 +64,12 @@ def read_log(
 
     Raises RunnerError where the journal is damaged.
     """
-    id_ = _find_task(project, task) if task else ""
-    records = read_journal(project.journal_path)
-    found = (one for one in records if one.seq > after and id_ in ("", one.task))
+    tasks = (_find_task(project, task),) if task else None
+    index = RecordIndex.load(project.journal_path, project.cache)
+    found = index.find(None, tasks, after)
     some = found if first is None else islice(found, max(0, first))
-    return some if last is None else iter(deque(some, max(0, last)))
+    offsets = some if last is None else iter(deque(some, max(0, last)))
+    return read_at(project.journal_path, offsets)
 
 
 def follow_log(
@@ -119,8 +120,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case events.RunStarted(head=head, branch=branch, pid=pid):
             return f"on {display(branch)} at {short(head) or 'no commit'}, process {pid}"
         case events.RunFinished(exit=code, seconds=seconds, counts=counts):
-            said = ", ".join(f"{number} {display(name)}" for name, number in counts.items())
-            return f"exit {code} in {seconds:.1f} s: {said}"
+            line = ", ".join(f"{number} {display(name)}" for name, number in counts.items())
+            return f"exit {code} in {seconds:.1f} s: {line}"
         case events.RunStuck(waiting=waiting):
             return f"waiting: {_list_names(waiting)}"
         case events.AttemptStarted(implementer=implementer, mode=mode, model=model):
@@ -131,13 +132,13 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case session_events.PlanProposed(plan=plan, path=path):
             return f"{len(plan.steps)} steps, {_list_names(plan.files)}: {display(path)}"
         case session_events.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
-            said = f"approved ({display(review)})" if approved else "sent back"
-            return _both(f"{said} by {display(by)}" if by else said, reason)
+            line = f"approved ({display(review)})" if approved else "sent back"
+            return _both(f"{line} by {display(by)}" if by else line, reason)
         case session_events.PermissionAsked(tool=tool, subject=subject, rule=rule):
             return _both(display(f"{tool} {subject}"), rule)
-        case session_events.PermissionAnswered(tool=tool, subject=subject) as said:
-            word = "may" if said.allowed else "may not"
-            return _both(f"{word} call {display(f'{tool} {subject}')}", said.reason)
+        case session_events.PermissionAnswered(tool=tool, subject=subject) as line:
+            word = "may" if line.allowed else "may not"
+            return _both(f"{word} call {display(f'{tool} {subject}')}", line.reason)
         case events.GateStarted(gate=gate, command=command):
             return f"{display(gate)} $ {display(command)}"
         case events.GateCompleted(proof=proof):
@@ -157,9 +158,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
             kept = f"; kept your own {_list_names(late)}" if late else ""
             return f"as {short(commit) or 'nothing'}: {_list_names(paths) or 'no files'}{kept}"
         case events.TaskDone(commit=commit, note=note, unproven=unproven):
-            said = f"as {short(commit)}" if commit else "it changed nothing"
-            said += f", unproven ({display(unproven)})" if unproven else ""
-            return _both(said, note)
+            line = f"as {short(commit)}" if commit else "it changed nothing"
+            line += f", unproven ({display(unproven)})" if unproven else ""
+            return _both(line, note)
         case events.TaskFailed(findings=findings):
             return _list_names([finding.check for finding in findings])
         case events.TaskBlocked(reason=reason, note=note):
@@ -212,19 +213,19 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
 
 
 def _summarize_finished(attempt: int, event: events.AttemptFinished) -> str:
-    said = f"{name_attempt(attempt)} {event.ending} in {event.seconds:.2f} s"
+    text = f"{name_attempt(attempt)} {event.ending} in {event.seconds:.2f} s"
     refusals = [finding.check for finding in event.findings if finding.refuses]
     if refusals:
-        said += f": {plural(len(refusals), 'finding')} ({_list_names(refusals)})"
-    return said + (f", held ({display(event.held)})" if event.held else "")
+        text += f": {plural(len(refusals), 'finding')} ({_list_names(refusals)})"
+    return text + (f", held ({display(event.held)})" if event.held else "")
 
 
 def _list_names(names: tuple[str, ...] | list[str]) -> str:
     return join_few([display(name) for name in names], 5)
 
 
-def _both(said: str, note: str) -> str:
-    return ": ".join(filter(None, (said, display(note))))
+def _both(text: str, note: str) -> str:
+    return ": ".join(filter(None, (text, display(note))))
 
 
 def _tell_operation(event: Operation) -> str:
@@ -295,7 +296,7 @@ def list_secret_uses(project: Project) -> tuple[SecretUse, ...]:
     """Every lease, the oldest first. Raises RunnerError where the journal is damaged."""
     uses: list[SecretUse] = []
     open_ones: dict[tuple[str, int, str], int] = {}
-    for record in read_journal(project.journal_path, wanted=_WANTED):
+    for record in select_records(project.journal_path, project.cache, types=_WANTED):
         event = record.event
         if isinstance(event, SecretLeased):
             where = (event.name, record.task, record.attempt)

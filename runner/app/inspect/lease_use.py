@@ -117,20 +117,20 @@ def _compare(what: str, branch: str, there: str | None, here: str | None) -> Dia
     return Diagnostic(what, State.OK, f"it answers, and its {shown} is the commit that is here")
 
 
-def _try_branch(what: str, branch: str, said: str | None) -> Diagnostic:
+def _try_branch(what: str, branch: str, refusal: str | None) -> Diagnostic:
     shown = display(branch)
-    if said is None:
+    if refusal is None:
         text = f"whether {shown} is protected is seen at the first landing"
         return Diagnostic(what, State.NOTE, text)
-    if not said:
+    if not refusal:
         return Diagnostic(what, State.OK, f"{shown} takes pushes")
-    text = f"{shown} takes no push: {display(said)}"
+    text = f"{shown} takes no push: {display(refusal)}"
     return Diagnostic(what, State.MISSING, text, "runner run --branch NAME, and a pull request")
 
 
 def _try_leases(what: str, remote: Remote) -> Diagnostic:
     """Two refs made in one push, and taken away in one."""
-    said = ""
+    refusal = ""
     # A forge may take no refs beside branches and tags: the second name is a branch's.
     for ref in refs_of(f"probe-{effects.new_id()}"):
         value = remote.write_commit(write_lease(Lease(doing="doctor --remote")))
@@ -142,10 +142,10 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
                 where = ref.partition("/probe-")[0]
                 text = f"atomic pushes, and leases under {where}"
                 return Diagnostic(what, State.OK, text)
-            said = f"what was made could not be taken away: {gone.said}"
+            refusal = f"what was made could not be taken away: {gone.output}"
             break
-        said = made.said
-    text = f"no lease can be held there: {' '.join(said.split())}"
+        refusal = made.output
+    text = f"no lease can be held there: {' '.join(refusal.split())}"
     return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of refs of its own")
 
 
@@ -173,15 +173,15 @@ def lease_text(seen: LeaseView) -> str:
     there, branch = seen.standing, display(seen.branch)
     if there.value is None:
         return f"nobody builds {branch} of {display(seen.remote)}"
-    said = f"{branch} of {display(seen.remote)} is being built {there.lease}"
-    said += " (from this very folder)" if there.is_own else ""
+    text = f"{branch} of {display(seen.remote)} is being built {there.lease}"
+    text += " (from this very folder)" if there.is_own else ""
     if there.lease.reason:
-        said += f"\ntaken by hand: {display(there.lease.reason)}"
+        text += f"\ntaken by hand: {display(there.lease.reason)}"
     if there.is_over:
-        return said + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
+        return text + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
     if there.unchanged:
-        said += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
-    return said
+        text += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
+    return text
 
 
 def takeover_text(seen: LeaseView) -> str:

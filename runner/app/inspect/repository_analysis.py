@@ -130,7 +130,7 @@ class Analysis:
     sources: tuple[SourceFile, ...] = ()
     hot_files: tuple[HotFile, ...] = ()
     cut: tuple[str, ...] = ()
-    """What was too much to be told whole, in words."""
+    """What was too much to be listed in full, in words."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -175,7 +175,7 @@ def analysis_document(project: Project) -> str:
 
 
 def as_document(found: Analysis) -> str:
-    """The analysis as `runner analyse --json` prints it."""
+    """The analysis as `runner doctor --repository --json` prints it."""
     names = [name for name in Analysis.__dataclass_fields__ if name != "notes"]
     content = {name: getattr(found, name) for name in names}
     return document("analysis", format=FORMAT, **content, notes=found.notes)
@@ -289,8 +289,8 @@ class _Reading:
             folder, _, name = path.rpartition("/")
             if name in readers:
                 language, read = readers[name]
-                said = redact(read(path)) or folder.rpartition("/")[2] or self.project.root.name
-                yield Package(folder or ".", said, language, self._count(folder))
+                title = redact(read(path)) or folder.rpartition("/")[2] or self.project.root.name
+                yield Package(folder or ".", title, language, self._count(folder))
             elif name == "__init__.py" and folder and not self._in_package(folder):
                 yield Package(folder, folder.rpartition("/")[2], "python", self._count(folder))
 
@@ -342,8 +342,10 @@ class _Reading:
         if not self.commit:
             return
         asked = ("log", "--no-renames", "--format=", "--name-only", "-z", "-n", str(_MOST_COMMITS))
-        told = git_text(self.repository.git.run(*asked, self.commit, "--")).split("\0")
-        inside = (self.repository.prefix.inside(path.lstrip("\n")) for path in told if path.strip())
+        names = git_text(self.repository.git.run(*asked, self.commit, "--")).split("\0")
+        inside = (
+            self.repository.prefix.inside(path.lstrip("\n")) for path in names if path.strip()
+        )
         counted = Counter(
             path for path in inside if self.tree.is_file(path) and not is_own_document(path)
         )
@@ -353,15 +355,15 @@ class _Reading:
 
 def _at(table: Mapping[str, object], name: str) -> str:
     part = table.get(name)
-    said = part.get("name") if isinstance(part, dict) else ""
-    return said if isinstance(said, str) else ""
+    value = part.get("name") if isinstance(part, dict) else ""
+    return value if isinstance(value, str) else ""
 
 
 def analysis_lines(found: Analysis) -> Iterator[str]:
     """What a repository is, in words."""
-    said = ", ".join(f"{name} {count}" for name, count in found.languages.items())
+    counts = ", ".join(f"{name} {count}" for name, count in found.languages.items())
     yield f"{found.commit[:12] or 'no commit'}: {plural(found.files, 'file')}" + (
-        f"; {said}" if said else ""
+        f"; {counts}" if counts else ""
     )
     yield f"stack: {_listed([*found.stack, *found.dependencies])}"
     yield f"built by: {_listed([f'{one.tool} ({one.manifest})' for one in found.build_systems])}"

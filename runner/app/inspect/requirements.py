@@ -47,12 +47,12 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
         yield make_missing_sign("plan", error)
         return
     errors = sum(problem.is_error for problem in reading.problems)
-    said = (
+    text = (
         f"{project.plan_path}: {plural(len(reading.plan.tasks), 'task')}"
         f", {plural(errors, 'mistake')}, {plural(len(reading.problems) - errors, 'warning')}"
     )
     hint = "runner validate" if reading.problems else ""
-    yield Diagnostic("plan", State.WRONG if errors else State.OK, said, hint)
+    yield Diagnostic("plan", State.WRONG if errors else State.OK, text, hint)
     yield from _tools(project, reading.plan.tasks)
     yield from _contracts(reading.plan.tasks)
     yield from _agents(project, reading.plan.tasks)
@@ -162,8 +162,8 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
         elif found := which(preset.starts or preset.program, project.environ):
             login = isinstance(chosen, AgentProgram) and chosen.lacks_login(project.environ)
             if login:
-                said = f"{found}: {login.message}"
-                yield Diagnostic(sign, State.MISSING, said, login.hint)
+                message = f"{found}: {login.message}"
+                yield Diagnostic(sign, State.MISSING, message, login.hint)
             else:
                 yield Diagnostic(sign, State.OK, str(found))
         else:

@@ -1,4 +1,4 @@
-"""What a build came to, counted from its journal: linear in it, and told what it covers."""
+"""What a build came to, counted from its journal in linear time, with what the journal covers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 import re
 import time
 from collections import Counter
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from runner import effects
+from runner.app.inspect import time_spent
+from runner.app.inspect.time_spent import TimeSpent
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.journal import person_waits
@@ -55,8 +55,9 @@ KILLED, RUNNING, OTHER = "killed", "running", "other"
 _TASK_ENDS = frozenset(
     {"task.done", "task.blocked", "task.staled", "task.adopted", "task.waived", "task.reopened"}
 )
-_WANTED = (
+WANTED = (
     person_waits.WANTED
+    | time_spent.WANTED
     | _TASK_ENDS
     | {
         "draft.proposed",
@@ -103,10 +104,11 @@ class Tally:
         self.used: dict[str, Usage] = {}
         """By task; under no id what drafts of a plan took."""
         self.proofs = ProofCosts()
+        self.spent = TimeSpent()
         self.ended: set[str] = set()
         """Tasks that came to an end in this time."""
         self.open_run = ""
-        """When the run began that has not said that it ended; empty where none is open."""
+        """When the open run began; empty where none is open."""
 
     def hear(self, record: Record) -> None:
         """Count one record."""
@@ -122,13 +124,14 @@ class Tally:
             if record.type in _TASK_ENDS:
                 self.ended.add(record.task)
             self._count(record)
+            self.spent.hear(record)
         if record.type == "run.started":
             self._take_up(record, counts=counts)
         elif record.type == "run.finished":
             self.open_run = ""
 
     def builds_by_end(self, *, live: bool) -> Counter[str]:
-        """With the run that has not said that it ended: it goes on, or was killed."""
+        """Count builds by their end, with the open run: it goes on, or was killed."""
         builds = self.builds.copy()
         if self.open_run and self.open_run >= self.since:
             builds[RUNNING if live else KILLED] += 1
@@ -200,28 +203,9 @@ class Statistics:
         return self.tally.usage.dollars / proven if proven else None
 
 
-def count_all(project: Project, seconds: float | None = None) -> Statistics:
-    """What the journal says of the last `seconds`, or of all time. Raises RunnerError: damage."""
-    tally = Tally(_since(seconds))
-    size = 0
-    for record, place in read_places(project.journal_path, wanted=_WANTED):
-        tally.hear(record)
-        size = place.offset
-    tally.builds = tally.builds_by_end(live=is_live(project))
-    tasks, proven = count_tasks(project, tally.ended if seconds is not None else None)
-    return Statistics(tally, size, tasks, proven)
-
-
 def is_live(project: Project) -> bool:
     """Whether a run goes on here."""
     return RunLock(project.root / BUILD).holder() is not None
-
-
-def _since(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    began = effects.now() - timedelta(seconds=seconds)
-    return began.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def count_tasks(
@@ -262,7 +246,7 @@ class RunningTally:
         if file != self._file or size < self._place.offset:
             self._begin()  # somebody began a new journal, or put another one there
         self._file = file
-        for record, place in read_places(self.journal, self._place, wanted=_WANTED):
+        for record, place in read_places(self.journal, self._place, wanted=WANTED):
             self.tally.hear(record)
             self._place = place
             if time.monotonic() > until:
@@ -377,5 +361,5 @@ def _recoveries(number: int) -> str:
 
 
 def _format_counter(counted: Counter[str]) -> str:
-    said = ", ".join(f"{number} {display(word)}" for word, number in counted.most_common())
-    return said or "none"
+    counts = ", ".join(f"{number} {display(word)}" for word, number in counted.most_common())
+    return counts or "none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.journal.display_status import display_of, format_status
 from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, per_proven, together
 from runner.report.documents import document, grade_part
@@ -38,12 +39,14 @@ def describe_status(view: View, shown: Iterable[OutlineTask]) -> dict[str, objec
 def describe_task(view: View, task: OutlineTask) -> dict[str, object]:
     """One task of that document."""
     known = view.states[task.id]
+    shown = display_of(known)
     return {
         "id": task.id,
         "title": task.title,
         "status": known.status,
         "note": view.note(task),
-        "reason": known.reason,
+        "display": shown.display if shown else None,
+        "reason": shown.reason if shown else known.reason,
         "verified": view.is_verified(task.id) if known.status is Status.DONE else None,
         **grade_part(view.grades.get(task.id)),
         "ready": view.is_ready(task),
@@ -94,10 +97,10 @@ def status_text(view: View, shown: list[OutlineTask], width: int) -> str:
 
 
 def _counts(view: View, ready: int) -> str:
-    said = ", ".join(_count(view, status, number) for status, number in view.counts().items())
+    counts = ", ".join(_count(view, status, number) for status, number in view.counts().items())
     tail = f" ({ready} ready)" if ready else ""
     name = f"{display(view.title)}: " if view.title else ""
-    return f"{name}{plural(len(view.tasks), 'task')}: {said or 'none'}{tail}\n"
+    return f"{name}{plural(len(view.tasks), 'task')}: {counts or 'none'}{tail}\n"
 
 
 def _count(view: View, status: Status, number: int) -> str:
@@ -111,7 +114,7 @@ def _word(view: View, task: OutlineTask) -> str:
     known = view.states[task.id]
     if known.status is Status.DONE and (worth := view.worth(task.id)):
         return f"{known.status} ({worth})"
-    return f"{known.status} ({known.reason})" if known.reason else known.status
+    return format_status(known)
 
 
 def _note(view: View, task: OutlineTask) -> str:
@@ -164,8 +167,8 @@ def _lines(shown: list[OutlineTask], word: Callable[[OutlineTask], str]) -> Iter
     rows = [(display(task.id), word(task), display(task.title)) for task in shown]
     ids = max((columns(row[0]) for row in rows), default=0)
     words = max((columns(row[1]) for row in rows), default=0)
-    for name, said, title in rows:
-        yield GAP.join((pad(name, ids), pad(said, words), title)).rstrip() + "\n"
+    for name, status, title in rows:
+        yield GAP.join((pad(name, ids), pad(status, words), title)).rstrip() + "\n"
 
 
 def describe_graph(view: View) -> dict[str, object]:

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
-from runner.implementers.base import Mode
+from runner.implementers.base import Instructed, Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
+from runner.journal.record_index import select_records
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -17,7 +18,6 @@ from runner.run.selection import find_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from runner.app.answer import waiting
     from runner.app.build import run_parts
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from runner.context.brief import Brief
     from runner.implementers.agents import program
     from runner.implementers.base import Implementer
-    from runner.implementers.llm import conversation
     from runner.journal.events import Record
     from runner.model import Reason, Task, TaskPlan
     from runner.plan.document import Plan
@@ -35,15 +34,11 @@ if TYPE_CHECKING:
     from runner.report import task_report
 else:
     causes = lazy_module("runner.app.inspect.causes")
-    conversation = lazy_module("runner.implementers.llm.conversation")
     program = lazy_module("runner.implementers.agents.program")
     read = lazy_module("runner.repo.read")
     run_parts = lazy_module("runner.app.build.run_parts")
     task_report = lazy_module("runner.report.task_report")
     waiting = lazy_module("runner.app.answer.waiting")
-
-
-_WANTED = frozenset({"attempt.started", "attempt.finished", "decision.made"})
 
 
 @dataclass(frozen=True)
@@ -77,6 +72,18 @@ def find_one_task(project: Project, typed: str) -> OneTask:
 def explain(asked: OneTask) -> Cause:
     """The chain of causes why a task would run, waits, is blocked, stale or done."""
     return _inquiry(asked).about(asked.id)
+
+
+def describe_why(asked: OneTask) -> dict[str, object]:
+    """The content of the document `why` about one task."""
+    cause = explain(asked)
+    return {
+        "task": asked.id,
+        "status": asked.view.status(asked.id),
+        "reason": asked.view.states[asked.id].reason,
+        "cause": cause,
+        "roots": list(dict.fromkeys(root.task for root in cause.roots)),
+    }
 
 
 def explain_all(project: Project) -> tuple[Cause, ...]:
@@ -153,9 +160,10 @@ class TaskHistory:
     """Time of each record by its id."""
 
 
-def past_of(journal: Path, task: str) -> TaskHistory:
-    """Read the whole journal for one task. Raises RunnerError where it is damaged."""
-    records = [record for record in read_journal(journal, wanted=_WANTED) if record.task == task]
+def past_of(project: Project, task: str) -> TaskHistory:
+    """Read what the journal has of one task. Raises RunnerError where it is damaged."""
+    where = (project.journal_path, project.cache)
+    records = list(select_records(*where, tasks=(task,)))
     return TaskHistory(
         attempts=tuple(_attempts(records).values()),
         decisions=tuple(one.event for one in records if isinstance(one.event, DecisionMade)),
@@ -197,7 +205,7 @@ class TaskStory:
 
 def load_story(asked: OneTask) -> TaskStory:
     """What the journal and the reports tell of a task."""
-    past = past_of(asked.project.journal_path, asked.id)
+    past = past_of(asked.project, asked.id)
     return TaskStory(past, task_report.find_report(asked.project.root, asked.view.states[asked.id]))
 
 
@@ -206,7 +214,7 @@ def load_story(asked: OneTask) -> TaskStory:
 
 @dataclass(frozen=True, slots=True)
 class NextBrief:
-    """Exactly what an implementer would be told by the next attempt."""
+    """Exactly the brief that an implementer would get in the next attempt."""
 
     brief: Brief
     mode: Mode
@@ -252,11 +260,9 @@ def describe_brief(id_: str, made: NextBrief) -> dict[str, object]:
 def _around(
     implementer: Implementer | Finding, brief: Brief, mode: Mode, plan: TaskPlan | None
 ) -> str:
-    """What an agent or a model is told beside the brief; nothing of what is no such."""
-    name = getattr(implementer, "name", "")
+    """Yield what an agent or a model gets beside the brief; empty for other implementers."""
     if isinstance(implementer, Finding) or not implementer.is_agent:
         return ""
-    if name == "model":
-        said = conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
-        return f"\n---\n\n# Its instructions\n\n{said}"
+    if isinstance(implementer, Instructed):
+        return f"\n---\n\n# Its instructions\n\n{implementer.instructions(mode)}"
     return program.planning_prompt() if mode is Mode.PLAN else program.execution(brief, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.journal.display_status import format_status
 from runner.journal.evidence import Standing, evaluate_standing, evidence_of
 from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
@@ -83,13 +84,11 @@ def _fields(name: str, values: Iterable[str]) -> Iterator[str]:
 def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]:
     known = view.states[task.id]
     outlined = next(one for one in view.tasks if one.id == task.id)
-    said = str(known.status)
-    if known.reason:
-        said += f" ({known.reason})"
-    elif worth := view.worth(task.id):
-        said += f" ({worth})"
+    text = format_status(known)
+    if worth := view.worth(task.id):
+        text += f" ({worth})"
     note = display(view.remark(outlined))
-    yield f"{said} — {note}" if note else said
+    yield f"{text} — {note}" if note else text
     if known.cause in past.times:
         yield f"since {moment(past.times[known.cause])}"
     waits = view.waits_for(outlined)
@@ -117,6 +116,7 @@ def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     files = (f"{one.path} {one.digest}" for one in task.held_out_files)
     yield from _fields("Held-out files", map(display, files))
     yield from _field("Test author", display(task.test_author))
+    yield from _field("Assurance", task.assurance)
     yield from _fields("Contracts", (display(f"{one.kind}: {one.value}") for one in task.contracts))
     why = display(task.no_contracts)
     yield from _field("Contracts", f"none — {why}" if why else "")
@@ -153,13 +153,13 @@ def _rest(task: Task) -> Iterator[str]:
 
 
 def _budget(budget: Budget) -> str:
-    said = (
+    parts = (
         "" if budget.attempts is None else plural(budget.attempts, "attempt"),
         "" if budget.minutes is None else f"{budget.minutes:g} minutes",
         "" if budget.tokens is None else f"{budget.tokens} tokens",
         "" if budget.dollars is None else f"${budget.dollars:g}",
     )
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, parts))
 
 
 # --- what happened --------------------------------------------------------------------
@@ -169,17 +169,17 @@ def _attempts(past: TaskHistory, known: TaskState) -> Iterator[str]:
     for one in past.attempts:
         how = format_attempt(one.mode, one.implementer)
         number = name_attempt(one.number).removeprefix("attempt ")
-        said = f"{number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
+        text = f"{number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
         if one.ending:
-            said += f" in {one.seconds:.2f} s"
+            text += f" in {one.seconds:.2f} s"
         if one.refusals:
-            said += f", {plural(one.refusals, 'finding')}"
+            text += f", {plural(one.refusals, 'finding')}"
         kept = one.draft if known.status is not Status.DONE else ""
-        yield said + (f", kept on {display(kept)}" if kept else "")
+        yield text + (f", kept on {display(kept)}" if kept else "")
 
 
 def _findings(known: TaskState) -> Iterator[str]:
-    """What refused or waits first; beside it, what was only told, called as it is."""
+    """Yield what refused or waits first, then notes and warnings, marked as such."""
     for finding in sorted(known.findings, key=lambda one: one.severity in _TOLD):
         word = f"{finding.severity.value}: " if finding.severity in _TOLD else ""
         first, *rest = finding_lines(finding)
@@ -213,15 +213,15 @@ def _evidence(
         yield from _proof(proof, digests=digests)
     cover = evidence.coverage
     if cover is not None:
-        said = f"{cover.shown} (threshold {cover.threshold:g}%)"
-        yield from _field("Coverage", said)
+        text = f"{cover.shown} (threshold {cover.threshold:g}%)"
+        yield from _field("Coverage", text)
     yield from _field("Patterns", ", ".join(map(display, evidence.patterns)))
 
 
 def _proof(proof: Proof, *, digests: bool) -> Iterator[str]:
     counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
-    said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
-    yield f"{display(proof.id)}: {said}" + (f", {counts}" if counts else "")
+    result = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+    yield f"{display(proof.id)}: {result}" + (f", {counts}" if counts else "")
     if proof.command:
         yield f"  $ {display(proof.command)}"
     if digests:

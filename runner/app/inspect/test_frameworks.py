@@ -20,6 +20,10 @@ _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
 _UNITTEST = re.compile(rb"^[ \t]*(?:import|from)\s+unittest\b", re.MULTILINE)
 _NODE_TEST = re.compile(rb"node:test")
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
+_BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
+"""Frameworks whose command takes the paths of files."""
+NO_COMMAND = "no test command of the project is known that runs single files"
+"""Why an author cannot write tests."""
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 
 
@@ -49,6 +53,11 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
         yield TestFramework("go test", "go test ./...", "files", len(tests["go"]))
     if tree.is_file("Cargo.toml"):
         yield TestFramework("cargo test", "cargo test", "Cargo.toml", len(tests.get("rust", ())))
+
+
+def find_by_file(tree: Tree, stack: Stack) -> TestFramework | None:
+    """Return what runs single files of the tests; None where nothing is known to."""
+    return next((one for one in find_test_frameworks(tree, stack) if one.name in _BY_FILE), None)
 
 
 def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:

@@ -64,14 +64,14 @@ class Verdicts:
         """The verdict on a task; None where nothing speaks against it."""
         if self._settings is not settings or len(self._known) > _MOST_KNOWN:
             self._settings, self._known = settings, {}
-        key = _SAID(task)
+        key = _FIELDS(task)
         if key not in self._known:
             self._known[key] = _judge(task, settings)
         return self._known[key]
 
 
 _MOST_KNOWN = 50_000
-_SAID = attrgetter(
+_FIELDS = attrgetter(
     *(
         one.name
         for one in fields(Task)
@@ -91,7 +91,7 @@ def unready(
 ) -> Iterator[Problem]:
     """A warning for each open task that a run would block, or leave unproven, as it is written.
 
-    With `strict` what would be blocked is a mistake. Of a plan with mistakes nothing is said: a
+    With `strict` what would be blocked is a mistake. A plan with mistakes has no warnings: a
     field that cannot be read is no field that is lacking.
     """
     if any(problem.is_error for problem in reading.problems):
@@ -115,7 +115,7 @@ def unready(
 def _judge(task: Task, settings: Settings) -> Verdict | None:
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
-        if task.implementer:  # an unknown name is told elsewhere
+        if task.implementer:  # an unknown name is reported elsewhere
             return None
         return Verdict(f"{task.id} has no implementer", chosen.hint, blocks=True, nobody=True)
     lacks = unprovable(task, settings, chosen)
@@ -215,8 +215,8 @@ def _almost(sections: _Sections, task: Task) -> str:
             inside = "" if fence == inside else inside
             continue
         inside = fence
-        if said := _suggest_fence(line, task):
-            return f"line {number} is almost a file: write {said}; else "
+        if opening := _suggest_fence(line, task):
+            return f"line {number} is almost a file: write {opening}; else "
     return ""
 
 
@@ -226,8 +226,8 @@ def _suggest_fence(line: str, task: Task) -> str:
     if match is None:
         return ""
     info = match["info"]
-    if said := suggest_by_info(info):
-        return said
+    if fence := suggest_by_info(info):
+        return fence
     if len(task.outputs) != 1 or " " in info or "*" in task.outputs[0]:
         return ""  # else a plain fence in a task that writes one file
     return f"```{re.split(r'[:{]', info)[0]} file={task.outputs[0].removeprefix('./')}"

@@ -1,6 +1,6 @@
 """Every mistake of the plan and of the files beside it at once; nothing is run.
 
-What a run would only block, or leave unproven: told by `validate`, and before a run's work.
+`validate` and the start of a run also report what a run would block or leave unproven.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runner.plan.spans import Places
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
-from runner.run.preflight import find_unseen_script
+from runner.run.preflight import find_unseen_script, needs_author
 from runner.run.proof_required import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.app.inspect import unmade_parts
+    from runner.app.inspect import test_frameworks, unmade_parts
     from runner.app.observer import Observer
     from runner.config.settings import Settings
-    from runner.context import skills
+    from runner.context import skills, tree
     from runner.model import GateSpec, TestContract
     from runner.plan import foreign, task_types
     from runner.project import Project, Reading
@@ -46,6 +46,8 @@ else:
     read = lazy_module("runner.repo.read")
     skills = lazy_module("runner.context.skills")
     task_types = lazy_module("runner.plan.task_types")
+    test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
+    tree = lazy_module("runner.context.tree")
     unmade_parts = lazy_module("runner.app.inspect.unmade_parts")
 
 
@@ -89,6 +91,7 @@ def _find_all_problems(
         *find_problems(reading, project.settings, strict=strict),
         *find_lent_programs(project, reading),
         *_find_unseen_scripts(project, reading),
+        *_find_untestable_authors(project, reading),
         *find_unmade_parts(project, reading),
         *find_problems_beside(project),
         *_of_another_tool(reading),
@@ -128,6 +131,40 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
     return unmade_parts.find_unmade(
         project.root, reading.data, reading.plan.path, reading.plan.tasks
     )
+
+
+def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Problem]:
+    """An error for each task with a test author where nothing runs the author's files.
+
+    A task that depends on open ones is let be: they may bring what runs them.
+    """
+    states = {task.id: task.status for task in reading.plan.tasks}
+    named = [
+        task
+        for task in reading.plan.tasks
+        if needs_author(task)
+        and task.status is not Status.DONE
+        and all(states.get(one) is Status.DONE for one in task.depends_on)
+    ]
+    if not named:
+        return
+    with read.Repository.open(project.root) as repository:
+        head = repository.head().commit or ""
+        files = tree.Tree.of(repository, head, project.settings)
+        if test_frameworks.find_by_file(files, detect_stack(project.root)) is not None:
+            return
+    places = Places(reading.data, reading.plan.path)
+    for task in named:
+        at = places.find(task, "test_author", task.test_author)
+        yield Problem(
+            f"{task.id} has a Test author, and {test_frameworks.NO_COMMAND}",
+            places.path,
+            at.line,
+            at.column,
+            "add the tests' tool to the project, such as pytest in pyproject.toml, or remove it",
+            source_line=at.source_line,
+            width=at.width,
+        )
 
 
 def _of_another_tool(reading: Reading) -> Iterator[Problem]:
@@ -178,9 +215,9 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
         if not knows(name):
             at = places.find(task, "implementer", name)
             hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
-            said = f'there is no implementer "{name}"'
+            message = f'there is no implementer "{name}"'
             yield Problem(
-                said,
+                message,
                 places.path,
                 at.line,
                 at.column,
@@ -198,7 +235,7 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
             continue
         chosen = choose(task, settings)
         if isinstance(chosen, Finding):
-            continue  # nobody builds it: that is told as it is
+            continue  # nobody builds it: that is reported elsewhere
         places = places or Places(reading.data, reading.plan.path)
         at = places.find(task, "model", task.model)
         yield Problem(
@@ -220,10 +257,10 @@ def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem
             continue
         why = find_unseen_script(task, project.settings, project.root)
         if why:
-            said, _, hint = why.partition(": ")
+            message, _, hint = why.partition(": ")
             at = Places(reading.data, reading.plan.path).at_line(task.line, task.id)
             yield Problem(
-                f"{task.id}: {said}",
+                f"{task.id}: {message}",
                 reading.plan.path,
                 at.line,
                 at.column,
@@ -254,9 +291,9 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                     continue
                 places = places or Places(reading.data, reading.plan.path)
                 at = places.at_line(one.line, name)
-                said, hint = explain_lent_program(name, project.root)
+                message, hint = explain_lent_program(name, project.root)
                 yield Problem(
-                    f"{task.id}: {said}",
+                    f"{task.id}: {message}",
                     places.path,
                     at.line,
                     at.column,
@@ -316,9 +353,9 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
         tree = Tree.of(repository, commit, project.settings)
         for one in skills.skills_of(tree, project.settings, task_types.WorkType()).warnings:
             lines = tree.text(one.path)[0].splitlines()
-            said = lines[one.line - 1] if one.line <= len(lines) else ""
+            source = lines[one.line - 1] if one.line <= len(lines) else ""
             place = (one.path, one.line, 1)
-            yield Problem(one.message, *place, one.hint, one.severity, said, max(len(said), 1))
+            yield Problem(one.message, *place, one.hint, one.severity, source, max(len(source), 1))
 
 
 def _skill_folders(project: Project) -> tuple[str, ...]:

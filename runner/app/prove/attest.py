@@ -21,8 +21,8 @@ from runner.model.words import PROVES_NOTHING
 from runner.repo.read import Repository
 from runner.repo.trailers import parse_message
 from runner.report.attestations import (
+    RECORD,
     SUMMARY,
-    TOLD,
     Fault,
     find_differences,
     find_digest,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from runner.report.attestations import Object
     from runner.report.documents import Json
 
-_AGAIN = "runner verify-attestation FILE --run"
+_AGAIN = "runner evidence --check FILE --run"
 _LARGEST = 10_000_000
 """Bytes of a statement that is read at all."""
 _MAKE = "one is made by: runner evidence ID --format in-toto"
@@ -72,8 +72,8 @@ def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
     """
     with Repository.open(project.root) as repository:
         head = repository.head().commit
-        told = _told(repository, head) if head and spec else iter(())
-        found = next((one for one in told if (one.task, one.spec) == (id_, spec)), None)
+        evidence = _read_evidence(repository, head) if head and spec else iter(())
+        found = next((one for one in evidence if (one.task, one.spec) == (id_, spec)), None)
     if found is None:
         raise RunnerError(
             f"no commit tells a proof of {id_}: there is nothing to attest",
@@ -83,7 +83,7 @@ def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
     if not _is_proven(found):
         raise RunnerError(
             f"nothing that could have failed ran for {id_}: there is nothing to attest",
-            where=f"commit {short(found.told_in)}",
+            where=f"commit {short(found.recorded_in)}",
             hint=f"give it a test contract, or see runner evidence {id_}",
             code=ExitCode.FAILED,
         )
@@ -149,7 +149,7 @@ def _is_proven(evidence: Evidence) -> bool:
     return by is not None and by not in PROVES_NOTHING
 
 
-def _told(repository: Repository, tip: str) -> Iterator[Evidence]:
+def _read_evidence(repository: Repository, tip: str) -> Iterator[Evidence]:
     """What commits tell of tasks, newest first."""
     found = (from_commit(commit) for commit in repository.log_trailers(tip))
     return (one for one in found if one is not None)
@@ -161,35 +161,33 @@ def _told(repository: Repository, tip: str) -> Iterator[Evidence]:
 def _check_task(repository: Repository, statement: Object) -> Checked:
     predicate = statement["predicate"]
     configuration = predicate.get("configuration") if isinstance(predicate, dict) else None
-    told_in = find_digest(configuration, TOLD, "gitCommit")
+    record = find_digest(configuration, RECORD, "gitCommit")
     task = _task_of(configuration)
     head = repository.head().commit
-    if not told_in or not task:
+    if not record or not task:
         lacks = Fault("predicate.configuration", "it does not say which commit tells the proof")
-        return Checked("task", task, told_in, (lacks,))
-    if head is None or not repository.resolve(f"{told_in}^{{commit}}"):
-        missing = Fault("predicate.configuration", f"commit {short(told_in)} is not in this clone")
-        return Checked("task", task, told_in, (missing,))
-    told = (one for one in _told(repository, told_in) if one.told_in == told_in)
-    found = next((one for one in told if one.task == task), None)
+        return Checked("task", task, record, (lacks,))
+    if head is None or not repository.resolve(f"{record}^{{commit}}"):
+        missing = Fault("predicate.configuration", f"commit {short(record)} is not in this clone")
+        return Checked("task", task, record, (missing,))
+    evidence = (one for one in _read_evidence(repository, record) if one.recorded_in == record)
+    found = next((one for one in evidence if one.task == task), None)
     if found is None:
-        silent = Fault(
-            "predicate.configuration", f"commit {short(told_in)} tells nothing of {task}"
-        )
-        return Checked("task", task, told_in, (silent,))
+        silent = Fault("predicate.configuration", f"commit {short(record)} tells nothing of {task}")
+        return Checked("task", task, record, (silent,))
     faults = [*find_differences(statement, task_statement(found))]
     if found.commit and repository.tree_of(found.commit) != found.tree:
         faults.append(Fault("subject", "the commit has another tree than its message says"))
     if not _is_proven(found):
         faults.append(Fault("predicate", "nothing that could have failed ran"))
-    return Checked("task", task, told_in, tuple(faults), found.spec)
+    return Checked("task", task, record, tuple(faults), found.spec)
 
 
 def _task_of(configuration: Json) -> str:
     for one in configuration if isinstance(configuration, list) else ():
         name = str(one.get("name") or "") if isinstance(one, dict) else ""
-        if name.endswith(f"/{TOLD}"):
-            return name.removesuffix(f"/{TOLD}")
+        if name.endswith(f"/{RECORD}"):
+            return name.removesuffix(f"/{RECORD}")
     return ""
 
 
@@ -199,10 +197,10 @@ def _task_of(configuration: Json) -> str:
 def _ship_of(project: Project, repository: Repository, tag: str, commit: str, when: str) -> Object:
     data = repository.blob(commit, project.plan_path) or b""
     tasks = project.plan(data).tasks
-    told: dict[tuple[str, Spec], Evidence] = {}
-    for one in _told(repository, commit):
-        told.setdefault((one.task, one.spec), one)
-    found = {task.id: told.get((task.id, task.spec)) for task in tasks}
+    evidence: dict[tuple[str, Spec], Evidence] = {}
+    for one in _read_evidence(repository, commit):
+        evidence.setdefault((one.task, one.spec), one)
+    found = {task.id: evidence.get((task.id, task.spec)) for task in tasks}
     statements = {id_: task_statement(one) for id_, one in found.items() if one and _is_proven(one)}
     asked = {task.id for task in tasks if task.type != MILESTONE}
     plan = (project.plan_path, digest_of(data))

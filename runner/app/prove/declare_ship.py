@@ -112,10 +112,10 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
         # Once the lock is free again: it is a short run of its own.
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
-    told = _attest(project, tag, commit)
+    report = _attest(project, tag, commit)
     if project.settings.artifacts_store:
         say(artifact_export.begin_export(project))
-    return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=told)
+    return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=report)
 
 
 def _attest(project: Project, tag: str, commit: str) -> str:
@@ -143,7 +143,7 @@ def _refuse_uncommitted(session: Session) -> None:
         waits = bool(session.shadow.paths)
         raise RunnerError(
             "what landed is not committed" if waits else "a ship makes a commit of its own",
-            hint="runner commit-by-task"
+            hint="runner pipeline commit-by-task"
             if waits
             else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
             code=ExitCode.PERSON,
@@ -154,17 +154,17 @@ def _begin(session: Session, reading: Reading) -> None:
     """A ship is written down like a run: file, journal and git are read together first."""
     branch = session.branch
     plan = digest_of(reading.data)
-    begin(session.ledger, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
+    begin(session.journal, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
     tasks = reading.plan.tasks
     facts = recovery.gather_facts(
-        session.repository, session.ledger.state, tasks, session.project.plan_file
+        session.repository, session.journal.state, tasks, session.project.plan_file
     )
-    recovery.reconcile(tasks, session.ledger, facts)
+    recovery.reconcile(tasks, session.journal, facts)
 
 
 def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> None:
     finish(
-        session.ledger,
+        session.journal,
         exit_code=code,
         head=session.repository.head().commit or "",
         began=session.began,
@@ -174,7 +174,7 @@ def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> No
 
 def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
-    state = session.ledger.state
+    state = session.journal.state
     subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     done = {one.task.id for one in subjects}
     missing = [task.id for task in tasks if task.id not in done]
@@ -197,7 +197,7 @@ def _refuse_what_is_not_there(
     session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
 ) -> None:
     """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
-    repository, state = session.repository, session.ledger.state
+    repository, state = session.repository, session.journal.state
     head = repository.head().commit or ""
     found = find_unverified_tasks(session.project, tasks, state, repository)
     gone = {id_: one.why for id_, one in found.items() if one.missing}
@@ -223,7 +223,7 @@ def _verify_tree(
     """
     tasks = [one.task for one in subjects]
     states = {one.task.id: one.known for one in subjects}
-    project, known = session.project, session.ledger.state.verified_tree
+    project, known = session.project, session.journal.state.verified_tree
     if _is_verified(project, session.repository, subjects, known):
         say("this very tree was verified before")
         stand = partial(stands, project.root)
@@ -231,13 +231,13 @@ def _verify_tree(
     verified, event = verify_all(
         project, session.repository, subjects, session.own_documents, say=say
     )
-    session.ledger.note(event, durable=True)
+    session.journal.note(event, durable=True)
     if not verified.passed:
         return event, {}, verified
     tree = session.repository.tree_of(verified.head)
     for id_, attempt, done in find_proven_words(project.settings, subjects, verified.tasks, tree):
-        session.ledger.note(done, task=id_, attempt=attempt, durable=True)
-        states[id_] = session.ledger.state.task(id_)
+        session.journal.note(done, task=id_, attempt=attempt, durable=True)
+        states[id_] = session.journal.state.task(id_)
     return event, grades_after(project, tasks, states, verified), None
 
 
@@ -344,13 +344,13 @@ def _declare(
         require_free(session.repository, wanted)
     tag = wanted or free_tag(session.repository, f"runner-ship-{date}")
     file = session.project.root / session.checkpoint.path
-    session.checkpoint.close(session.ledger)
+    session.checkpoint.close(session.journal)
     append_text(file, ship_text(tag, date, verified, grades), head=checkpoint.HEAD)
     commit = _commit_declaration(session, reading, tag)
     message = tag_message(reading.plan.title, verified, grades)
     make_tag(session.repository, tag, commit, message)
     event = ShipDeclared(tag=tag, commit=commit, tasks=verified.tasks)
-    session.ledger.note(event, durable=True)
+    session.journal.note(event, durable=True)
     return tag, commit
 
 
@@ -358,11 +358,11 @@ def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
     """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
     project = session.project
     board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
-    for id_, said in find_differing(reading.plan.tasks, session.ledger).items():
-        board.say(id_, *said)
+    for id_, row in find_differing(reading.plan.tasks, session.journal).items():
+        board.say(id_, *row)
     if board.due(now=True):
-        board.publish(session.ledger.note, head=session.head().commit or "")
-    known = statuses_of(reading.plan.tasks, session.ledger)
+        board.publish(session.journal.note, head=session.head().commit or "")
+    known = statuses_of(reading.plan.tasks, session.journal)
     plan = PlanDocument(project.plan_path, lambda: known, board.edit)
     documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)
     trailers = [("Checked", line) for line in session.checked]

@@ -16,7 +16,7 @@ from runner.journal.evidence import (
     with_commands,
 )
 from runner.journal.grading import grade_alone
-from runner.journal.records import read_journal
+from runner.journal.record_index import select_records
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade
@@ -95,8 +95,10 @@ def load_evidence(project: Project, task: Task, known: TaskState) -> Evidence | 
     """What the journal tells of a task's DONE; what the commits tell where it does not."""
     if known.spec is None:
         return None
-    told = from_journal(known, read_journal(project.journal_path, wanted=WANTED))
-    return told or _from_git(project, task, known) or evidence_of(known)
+    where = (project.journal_path, project.cache)
+    records = select_records(*where, types=WANTED, tasks=(known.id, ""))  # runs are of no task
+    recorded = from_journal(known, records)
+    return recorded or _from_git(project, task, known) or evidence_of(known)
 
 
 def _from_git(project: Project, task: Task, known: TaskState) -> Evidence | None:
@@ -128,8 +130,8 @@ def no_evidence(project: Project, found: TaskEvidence) -> RunnerError:
     is_waived = graded is not None and graded.grade is Grade.WAIVED
     word, hint = f"it is {status}", f"runner why {id_}"
     if graded is not None:
-        said = f", {display(graded.words)}" if is_waived else " on somebody's word"
-        word = f"it is DONE{said}"
+        basis = f", {display(graded.words)}" if is_waived else " on somebody's word"
+        word = f"it is DONE{basis}"
         # A waiver stands where the plan says that nothing proves it, too.
         lines = PROOF_HINT.partition(";")[0] if is_waived else PROOF_HINT
         hint = f"{lines}; then runner verify {id_}"
@@ -158,7 +160,7 @@ def _describe_evidence(
         return None
     return {
         "source": evidence.source,
-        "toldIn": evidence.told_in,
+        "toldIn": evidence.recorded_in,
         "verified": evidence.verified,
         "attempt": evidence.attempt,
         "commit": evidence.commit,
@@ -193,7 +195,7 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
         yield f"{how} by the runner: {ran}"
     for need, why in found.built_on.items():
         yield f"it was built on {display(need)}, {display(why)}"
-    where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
+    where = f"commit {short(evidence.recorded_in)}" if evidence.recorded_in else "the journal"
     yield f"told by {where}"
     yield ""
     yield from _fields(evidence, found.known.usage, digests=digests)
@@ -245,8 +247,8 @@ def _fields(evidence: Evidence, usage: Usage, *, digests: bool) -> Iterator[str]
 def _proof(proof: Proof, *, digests: bool) -> Iterator[str]:
     counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
     level = f" ({proof.level})" if proof.level else ""
-    said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
-    yield f"  {display(proof.id)}{level}: {said}" + (f", {counts}" if counts else "")
+    result = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+    yield f"  {display(proof.id)}{level}: {result}" + (f", {counts}" if counts else "")
     if proof.command:
         yield f"    $ {display(proof.command)}"
     if digests:

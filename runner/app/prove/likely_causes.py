@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runner.run.proof.verification import Verified
 
 _NAMED = 3
-"""Commits of people that are named; of more it is said how many there are."""
+"""Commits of people that are named; more are only counted."""
 _SUBJECT = 60
 
 
@@ -50,7 +50,7 @@ def _committed_by_hand(repository: Repository, head: str, since: str) -> Iterato
     try:
         every = [one for one in story(repository, head, since=since) if not one.by_runner]
     except GitError:
-        return  # of a history that git cannot read nothing is said
+        return  # git cannot read this history
     names = [
         f"{one.commit[:12]} ({display(redact(one.subject))[:_SUBJECT]})" for one in every[:_NAMED]
     ]

@@ -127,8 +127,8 @@ def _check(project: Project, repository: Repository, task: Task, asked: float) -
 
 def _judge(project: Project, task: Task, found: _Measurement, asked: float) -> TaskCoverage:
     if found.findings:
-        said = tuple(f"{one.check}: {one.message}" for one in found.findings)
-        return TaskCoverage(task.id, None, (), "measured", said, failed=True)
+        notes = tuple(f"{one.check}: {one.message}" for one in found.findings)
+        return TaskCoverage(task.id, None, (), "measured", notes, failed=True)
     return _weigh(project, task, found, asked)
 
 
@@ -166,16 +166,16 @@ def _own(
     return {path: frozenset(lines) for path, lines in found.items()}
 
 
-def _measure_in(bench: GateContext, own: Mapping[str, frozenset[int]]) -> _Measurement:
+def _measure_in(context: GateContext, own: Mapping[str, frozenset[int]]) -> _Measurement:
     failed: list[Finding] = []
-    checks = contract_tests.checks(bench.task, bench.settings)
+    checks = contract_tests.checks(context.task, context.settings)
     for check in checks:
-        proved = contract_tests.prove(check, bench)
+        proved = contract_tests.prove(check, context)
         bad = proved.proof is not None and proved.proof.verdict is Verdict.FAIL
         failed += [one for one in proved.findings if bad and one.refuses]
-    failed += shim.findings(bench)
-    whole = together(read_measurement(check.id, bench) for check in checks)
-    weight = weigh(own, whole, bench.after, bench.environment)
+    failed += shim.findings(context)
+    whole = together(read_measurement(check.id, context) for check in checks)
+    weight = weigh(own, whole, context.after, context.environment)
     return _Measurement(weight, tuple(failed), whole.missing)
 
 

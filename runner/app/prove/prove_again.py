@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.app.prove.likely_causes import name_causes
 from runner.app.prove.prove_tree import worker_setup
 from runner.app.prove.verified_tree import (
@@ -77,7 +78,7 @@ def prove_before(
     wakes: Wakes,
 ) -> None:
     """Prove what is named, and what the tasks to be built rest on: once for these bytes."""
-    tasks, state = reading.plan.tasks, session.ledger.state
+    tasks, state = reading.plan.tasks, session.journal.state
     done = {task.id for task in tasks if state.task(task.id).status is Status.DONE}
     needed = {*named, *_beneath(reading, [i for i in chosen if _may_begin(state.task(i))])}
     if not needed & done:
@@ -140,17 +141,17 @@ def prove_again(
     say: Callable[[str], None],
     wakes: Wakes | None = None,
 ) -> None:
-    """Run the proofs of these tasks on HEAD: DONE with what they said, or STALE.
+    """Run the proofs of these tasks on HEAD: DONE with their results, or STALE.
 
     At most once a tree: what passed is known for these bytes, what did not waits for a person.
     """
-    state = session.ledger.state
+    state = session.journal.state
     subjects = [Subject(task, state.task(task.id)) for task in tasks if task.id in found]
     for id_, one in found.items():
         say(f"{display(id_)} is proven again: {display(one.why)}")
     inspection = inspection_of(session.project, session.repository, say)
     if wakes is not None:
-        wakes(inspection.crew.interrupt)
+        wakes(inspection.workers.interrupt)
     verified = inspection.verify(plan_for(subjects, session.project.settings))
     for subject, result in zip(subjects, verified.tasks, strict=True):
         why = _falls_short(found[result.task], result)
@@ -161,7 +162,7 @@ def prove_again(
             known = state.task(result.task)
             tree = session.repository.tree_of(verified.head)
             event = make_done_event(subject.task, known, result, tree)
-            session.ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
+            session.journal.note(event, task=known.id, attempt=known.last_attempt, durable=True)
 
 
 def _falls_short(found: Unverified, one: Inspected) -> str:
@@ -172,8 +173,8 @@ def _falls_short(found: Unverified, one: Inspected) -> str:
 
 
 def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
-    attempt = session.ledger.state.task(id_).last_attempt
-    session.ledger.note(TaskStaled(note=why), task=id_, attempt=attempt, durable=True)
+    attempt = session.journal.state.task(id_).last_attempt
+    session.journal.note(TaskStaled(note=why), task=id_, attempt=attempt, durable=True)
     board.say(id_, Status.STALE, why)
 
 
@@ -237,7 +238,7 @@ def verify_all(
     """
     inspection = inspection_of(project, repository, say)
     if wakes is not None:
-        wakes(inspection.crew.interrupt)
+        wakes(inspection.workers.interrupt)
     head, settings = inspection.head, project.settings
     states = [one.known for one in subjects]
     if known:
@@ -245,6 +246,7 @@ def verify_all(
         plan = plan_for(subjects, settings, is_here, untouched)
     else:
         plan = plan_for(subjects, settings, untouched=untouched)
+    began = effects.monotonic()
     verified = inspection.verify(plan)
     event = TreeVerified(
         tree=key_of_tree(project, repository, head, subjects, documents),
@@ -254,6 +256,7 @@ def verify_all(
         tasks=len(subjects),
         ran=verified.ran,
         reused=verified.reused,
+        seconds=round(effects.monotonic() - began, 3),
     )
     return verified, event
 
@@ -334,10 +337,10 @@ def verify_at_end(
     """Prove together what was accepted one by one; what fails only there becomes STALE.
 
     Only where all is DONE, and this run did some of it or one before `owed` it still; else what is
-    known of the tree is told. What others did is `merged` with it: then whatever is DONE is proven.
+    known of the tree is shown. With others' work `merged`, whatever is DONE is proven.
     Gives the exit codes that then hold.
     """
-    project, state = session.project, session.ledger.state
+    project, state = session.project, session.journal.state
     subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     found = find_unverified_tasks(project, tasks, state, session.repository)
     when = project.settings.verify_at_end
@@ -347,13 +350,13 @@ def verify_at_end(
     if not at_end:
         return frozenset()
     if stale_what_is_gone(session, found, board, say):
-        board.publish(session.ledger.note, head=session.head().commit or "")
+        board.publish(session.journal.note, head=session.head().commit or "")
         return frozenset({ExitCode.PERSON})
     by_hand = any(not one.uncommitted for one in found.values())
     if not (session.landed or session.checked or owed or by_hand or merged):
         last = find_verification(project, state, session.head().commit or "", session.repository)
-        if last.said:
-            say(last.said)
+        if last.note:
+            say(last.note)
         return frozenset() if last.code is ExitCode.OK else frozenset({last.code})
     subjects = tuple(one for one in subjects if one.known.verified)  # a person's word is kept
     documents, untouched = session.own_documents, frozenset[str]()
@@ -370,10 +373,10 @@ def verify_at_end(
         untouched=untouched,
         wakes=wakes,
     )
-    before = Moment.of(event.head, session.ledger)
-    session.ledger.note(event)
+    before = Moment.of(event.head, session.journal)
+    session.journal.note(event)
     if verified.passed:
-        carry_known(project, before, Moment.of(event.head, session.ledger))
+        carry_known(project, before, Moment.of(event.head, session.journal))
         return frozenset()
     say("\n".join(["the whole tree, proven together, falls short:", *_format_shortfalls(verified)]))
     return _mark_stale(session, verified, state, board) or frozenset({ExitCode.FAILED})
@@ -396,11 +399,11 @@ def _mark_stale(
     for one in owners:
         causes = name_causes(one.task, verified, state, session.repository)
         note = why_stale(one, "on the whole tree") + (f", {causes}" if causes else "")
-        session.ledger.note(TaskStaled(note=note), task=one.task, durable=True)
+        session.journal.note(TaskStaled(note=note), task=one.task, durable=True)
         board.say(one.task, Status.STALE, note)
     # On another branch, where a person may be by now, the plan's file is that branch's.
     if owners and session.project.head().ref == session.branch.ref:
-        board.publish(session.ledger.note, head=verified.head)
+        board.publish(session.journal.note, head=verified.head)
     return frozenset({ExitCode.REGRESSION}) if owners else frozenset()
 
 

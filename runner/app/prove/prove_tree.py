@@ -49,7 +49,7 @@ class Slots(NamedTuple):
     """Scratch trees that are open side by side."""
 
     slots: tuple[WorkerContext, ...]
-    crew: WorkerPool
+    workers: WorkerPool
     """What tells them that they are cancelled."""
 
 
@@ -73,14 +73,14 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
 def open_slots(project: Project, repository: Repository, count: int = 1) -> Iterator[Slots]:
     """So many scratch trees, given back at the end. Raises RunnerError without a sandbox."""
     setup = worker_setup(project, repository)
-    crew = WorkerPool(1, setup.site, inline=True)
+    workers = WorkerPool(1, setup.site, inline=True)
     with ExitStack() as stack:
-        stack.callback(crew.close)
+        stack.callback(workers.close)
         slots = []
         for number in range(count):
-            slots.append(setup.site(number, crew))
+            slots.append(setup.site(number, workers))
             stack.callback(slots[-1].close)
-        yield Slots(tuple(slots), crew)
+        yield Slots(tuple(slots), workers)
 
 
 class Snapshot(NamedTuple):
@@ -151,8 +151,8 @@ def reprove(
 ) -> tuple[Reproven, ...]:
     """Run them, begun in the order of the answer, on HEAD with what is not committed.
 
-    As many run at once as there are jobs, each in a tree of its own; each is told as soon as it is
-    over. Raises RunnerError where no sandbox can be had.
+    As many run at once as there are jobs, each in a tree of its own; `listener` gets each as soon
+    as it is over. Raises RunnerError where no sandbox can be had.
     """
     tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
     wanted = tuple((tasks[one.task], id_) for one in affected for id_ in one.contracts)
@@ -198,7 +198,7 @@ def _prove_all(
                 listener(future.result())
         except BaseException:
             # In this order: the pool waits for its threads, and these wait for their commands.
-            opened.crew.cancel()
+            opened.workers.cancel()
             executor.shutdown(wait=True, cancel_futures=True)
             raise
         return tuple(future.result() for future in futures)
@@ -230,28 +230,28 @@ class _Room:
                 self.free.put(site)
 
 
-def _run(bench: GateContext, id_: str, *, observed: bool) -> Reproven:
+def _run(context: GateContext, id_: str, *, observed: bool) -> Reproven:
     """One test contract or contract, as the proof of its task runs it."""
     family = contract_checks if id_.startswith(CONTRACT) else contract_tests
-    check = next(one for one in family.checks(bench.task, bench.settings) if one.id == id_)
+    check = next(one for one in family.checks(context.task, context.settings) if one.id == id_)
     if not observed:
-        check = replace(check, task=bench.task.id)  # whose lines nobody counts
-    proved = family.prove(check, bench)
-    strays = shim.findings(bench)
+        check = replace(check, task=context.task.id)  # whose lines nobody counts
+    proved = family.prove(check, context)
+    strays = shim.findings(context)
     failed = proved.proof is None or proved.proof.verdict is Verdict.FAIL or bool(strays)
-    ran = bench.ran.get(id_)
+    ran = context.ran.get(id_)
     results = ran.results if ran else None
     return Reproven(
-        bench.task.id,
+        context.task.id,
         id_,
         failed,
         (*proved.findings, *strays),
         seconds=proved.proof.seconds if proved.proof else 0.0,
         failing=tuple(test.id for test in results.failing) if results and failed else (),
         ran_no_test=proved.proof is not None and ran_no_test(proved.proof.counts),
-        observed=_read_lines(id_, bench) if observed and check.kind == "test" else None,
+        observed=_read_lines(id_, context) if observed and check.kind == "test" else None,
     )
 
 
-def _read_lines(id_: str, bench: GateContext) -> Measured:
-    return measurements.read_measurement(id_, bench)
+def _read_lines(id_: str, context: GateContext) -> Measured:
+    return measurements.read_measurement(id_, context)

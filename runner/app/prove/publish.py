@@ -26,7 +26,7 @@ from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.process.tools import which
 from runner.repo import safe_config
-from runner.repo.push import find_left_out, head_said, prepare_push, prepare_question, record_push
+from runner.repo.push import find_left_out, head_name, prepare_push, prepare_question, record_push
 from runner.repo.read import Repository
 from runner.repo.refs import slug
 from runner.secrets.redact import redact
@@ -90,7 +90,7 @@ class Publisher:
         with prepare_question(self.repository, self.remote, self.environ) as question:
             ran = self._run(question.argv, question.environment)
         if ran.passed:
-            return head_said(ran.tail)
+            return head_name(ran.tail)
         raise RunnerError(
             f"{self.remote} does not say which branch it takes pull requests into",
             detail=ran.tail.strip(),
@@ -101,8 +101,8 @@ class Publisher:
     def _hint(self, unheeded: tuple[str, ...]) -> str:
         """What may help where the other end cannot be reached."""
         if unheeded:
-            said = f"this repository's own {', '.join(unheeded)} is not heeded"
-            return f"{said}: what you need of it belongs into ~/.gitconfig"
+            message = f"this repository's own {', '.join(unheeded)} is not heeded"
+            return f"{message}: what you need of it belongs into ~/.gitconfig"
         return f"look at the address: git remote get-url --push {self.remote}"
 
     def request_of(self, branch: str) -> str:
@@ -115,8 +115,8 @@ class Publisher:
 
     def open_request(self, branch: str, title: str, body: str, *options: str) -> str:
         """Open a pull request; its address. Raises RunnerError with what `gh` says."""
-        said = ("--head", branch, "--title", title, "--body-file", "-")
-        ran = self._run(("gh", "pr", "create", *said, *options), self._plain_environment(), body)
+        flags = ("--head", branch, "--title", title, "--body-file", "-")
+        ran = self._run(("gh", "pr", "create", *flags, *options), self._plain_environment(), body)
         if not ran.passed:
             raise RunnerError(
                 f"gh opened no pull request for {branch}",
@@ -136,8 +136,8 @@ class Publisher:
 
     def _run(self, argv: tuple[str, ...], environ: Mapping[str, str], stdin: str = "") -> Ran:
         data = stdin.encode("utf-8", "replace")
-        told = {**environ, **_QUIET}
-        return errand(argv, self.root, told, stdin=data, seconds=_SECONDS)
+        variables = {**environ, **_QUIET}
+        return errand(argv, self.root, variables, stdin=data, seconds=_SECONDS)
 
 
 def publisher(root: Path, repository: Repository, environ: Mapping[str, str]) -> Publisher | str:
@@ -185,12 +185,12 @@ def errand(
     It is ended after `seconds`, with all that it started. It gets the person's environment, but
     nothing that a git hook around this process would tell it.
     """
-    told = {name: value for name, value in environ.items() if name not in _OF_A_HOOK}
+    variables = {name: value for name, value in environ.items() if name not in _OF_A_HOOK}
     with TemporaryFolder("errand") as box:
         command = Command(
             line=line,
             place=Place(tree=root, shown=root, box=Path(box)),
-            environment=told,
+            environment=variables,
             stdin=stdin,
             network=Network.YES,
             limits=Limits(soft=0, idle=seconds, hard=seconds),

@@ -41,13 +41,13 @@ _SESSION = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class StopAnswer:
-    """What is said to a session that wants to stop."""
+    """The answer to a session that wants to stop."""
 
     failed: tuple[Reproven, ...] = ()
     """What fails on its changes; it is to go on and mend it."""
     changed: tuple[str, ...] = ()
     note: str = ""
-    """What the person is told where nothing could be proven, or no more is sent back."""
+    """A message for the person where nothing could be proven, or no more is sent back."""
 
 
 def note_begin(folder: Path, environ: Mapping[str, str], session: str) -> None:
@@ -85,8 +85,8 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
         return StopAnswer(changed=paths)
     times = int(note.get("sent_back", 0)) if isinstance(note.get("sent_back"), int) else 0
     if times >= MOST_SENT_BACK:
-        said = f"{len(failed)} still fail after it was told {times} times: runner impact --run"
-        return StopAnswer(changed=paths, note=said)
+        message = f"{len(failed)} still fail after it was told {times} times: runner impact --run"
+        return StopAnswer(changed=paths, note=message)
     _write(project, session, {**note, "sent_back": times + 1})
     return StopAnswer(failed, paths)
 

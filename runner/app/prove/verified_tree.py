@@ -82,9 +82,9 @@ class Moment(NamedTuple):
     """Events that were not written by who asks."""
 
     @classmethod
-    def of(cls, head: str | None, ledger: JournalWriter) -> Moment:
+    def of(cls, head: str | None, journal: JournalWriter) -> Moment:
         """Now, for a run."""
-        return cls(head or "", ledger.state.seq, ledger.others)
+        return cls(head or "", journal.state.seq, journal.others)
 
 
 def carry_known(project: Project, old: Moment, new: Moment) -> None:
@@ -169,14 +169,14 @@ _VERIFIED_KEPT = "trees-as-named.json"
 class Known:
     """What a run that builds nothing says of the tree that it finds."""
 
-    said: str = ""
+    note: str = ""
     code: ExitCode = ExitCode.OK
 
 
 def find_verification(
     project: Project, state: RunState, head: str, repository: Repository | None = None
 ) -> Known:
-    """Whether everything that is DONE was proven together on `head`, and what that said.
+    """Return whether everything that is DONE was proven together on `head`, with a note.
 
     Git is asked only where another commit was proven last: it may differ in the runner's own
     documents alone.
@@ -195,8 +195,8 @@ def find_verification(
             return Known(f"note: not verified as a whole{last}: runner verify --all")
     if not fell_short:
         return Known()
-    said = "this very tree fell short when it was last verified: runner verify --all says where"
-    return Known(said, ExitCode.FAILED)
+    note = "this very tree fell short when it was last verified: runner verify --all says where"
+    return Known(note, ExitCode.FAILED)
 
 
 def _keys(
@@ -208,8 +208,8 @@ def _keys(
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings
     subjects = (tasks, some) if len(some) != len(tasks) else (tasks,)
-    said = [(sorted(documents), same_tree.list_proofs(ones, settings)) for ones in subjects]
-    asked = digest_of(repr((runner.__version__, head, said)).encode("utf-8", "surrogatepass"))
+    proofs = [(sorted(documents), same_tree.list_proofs(ones, settings)) for ones in subjects]
+    asked = digest_of(repr((runner.__version__, head, proofs)).encode("utf-8", "surrogatepass"))
     known = _read_kept(project, asked)
     if known:
         return known
@@ -223,7 +223,7 @@ def _keys(
 
 
 def _read_kept(project: Project, asked: Digest) -> frozenset[Digest]:
-    """What git said when it was asked the same; a commit's files never change."""
+    """Return git's cached answer to the same question; a commit's files never change."""
     try:
         kept = cast("dict[str, Any]", json.loads((project.cache / _VERIFIED_KEPT).read_bytes()))
         return frozenset(map(str, kept["keys"])) if kept["asked"] == asked else frozenset()

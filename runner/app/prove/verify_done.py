@@ -184,12 +184,12 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
     try:
         with open_transaction(project) as transaction:
             now = [one for one in failing if _is_believed(project, transaction.state, one.task)]
-            # Looked at under the lock: what failed is said of the commit on which it failed.
+            # Looked at under the lock: a failure belongs to the commit on which it failed.
             if now and project.head().commit == verified.head:
                 transaction.begin("verify")
                 for one in now:
                     event = TaskStaled(note=why_stale(one, f"on {verified.head[:12]}"))
-                    transaction.session.ledger.note(event, task=one.task, durable=True)
+                    transaction.session.journal.note(event, task=one.task, durable=True)
                     say(f"{display(one.task)} is STALE: {display(event.note)}")
                 transaction.finish()
                 return tuple(one.task for one in now)
@@ -215,7 +215,7 @@ def _prove_words(
                 return {}
             transaction.begin("verify")
             for id_, attempt, event in now:
-                transaction.session.ledger.note(event, task=id_, attempt=attempt, durable=True)
+                transaction.session.journal.note(event, task=id_, attempt=attempt, durable=True)
             transaction.finish()
             return {id_: transaction.state.task(id_) for id_, *_ in now}
     except RunnerError as error:

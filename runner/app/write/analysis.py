@@ -43,7 +43,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """What static analysis said of the files that were named."""
+    """Static analysis findings on the files that were named."""
 
     report: SastReport
     """With a note for each file that no analyser reads."""
@@ -229,11 +229,11 @@ def finding_line(one: SastFinding) -> str:
     return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
 
 
-def sast_document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
+def sast_document(found: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
     """Findings with the writes they belong to, as one JSON document."""
     findings: list[Json] = []
     notes: list[Json] = []
-    for one, whose in told:
+    for one, whose in found:
         if one.severity == "note":
             notes.append({**whose, **_note(one)})
         else:

@@ -170,7 +170,7 @@ def _compare_with_base(
 
 
 def _here(found: Finding) -> Finding:
-    """A compiler that is not here is said, and by hand no reason to refuse."""
+    """Make a missing compiler a note: in a manual check it is no reason to refuse."""
     if found.check != MISSING:
         return found
     return replace(found, severity=Severity.WARNING, hint=found.hint.replace(", then: runner", ""))

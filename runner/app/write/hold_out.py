@@ -433,15 +433,15 @@ def _require_sound(project: Project, data: bytes) -> None:
 
 def _require_outside_of_trees(project: Project) -> None:
     """Raise RunnerError for a `held_out_dir` that lies in the work tree, or holds it."""
-    said = project.settings.held_out_dir
-    if not said:
+    value = project.settings.held_out_dir
+    if not value:
         return
-    folder = Path(os.path.realpath(expand_home(said)))
+    folder = Path(os.path.realpath(expand_home(value)))
     top = Path(os.path.realpath(project.folders.top))
     if folder.is_relative_to(top) or top.is_relative_to(folder):
         raise RunnerError(
             "held_out_dir lies in the work tree, where an implementer can read it",
-            where=said,
+            where=value,
             hint="name a folder outside of every work tree in your own settings",
         )
 

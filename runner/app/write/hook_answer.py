@@ -184,7 +184,7 @@ _NOT_NOW = Finding(
 class HookCall:
     """One call of a tool, as the program hands it over, and by what it is judged."""
 
-    said: bytes
+    data: bytes
     """The call as JSON."""
     start: Path
     """Where the program runs: its project's plan says the scope where no rules are named."""
@@ -209,7 +209,7 @@ class HookAnswer:
 
 def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
     """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
-    folder, tool, arguments = _read_call(call.said, environ)
+    folder, tool, arguments = _read_call(call.data, environ)
     command = command_of(tool, arguments)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
     # Most calls read: for them no rules are loaded, since the agent waits for this process.
@@ -242,17 +242,17 @@ def _keep_question(path: Path, rules: Rules, subject: str) -> None:
         hooks.note_asked(path, tool, subject)
 
 
-def _read_call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
-    """The folder that a tool is called in, its name and arguments; none where they are not told."""
+def _read_call(data: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
+    """The folder that a tool is called in, its name and arguments; empty where they are missing."""
     try:
-        row = json.loads(said)
+        row = json.loads(data)
     except (ValueError, RecursionError) as error:
         hint = "it is called by an agent program, not by hand: see runner hook --help"
         raise RunnerError("standard input is no call of a tool", hint=hint) from error
-    told = row if isinstance(row, dict) else {}
-    folder, asked = told.get("cwd"), told.get("tool_input")
+    fields = row if isinstance(row, dict) else {}
+    folder, asked = fields.get("cwd"), fields.get("tool_input")
     where = folder if isinstance(folder, str) else environ.get("PWD", ".")
-    tool = told.get("tool_name")
+    tool = fields.get("tool_name")
     named = tool if isinstance(tool, str) else ""
     return _path(Path(where)), named, asked if isinstance(asked, dict) else {}
 
@@ -346,10 +346,10 @@ def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Findi
         reviewed=rules.reviewed,
         allowed=allowed,
     )
-    bench = pipeline.WriteContext(tree=project, before=lambda path: _bytes(project / path))
+    context = pipeline.WriteContext(tree=project, before=lambda path: _bytes(project / path))
     named = tuple(_keys(change, allowed))
     shown = replace(change, content=b"") if named else change
-    admitted = pipeline.admit_writes((shown,), writes, bench)
+    admitted = pipeline.admit_writes((shown,), writes, context)
     yield from (*admitted.findings, *named)
     if (
         admitted.clean
@@ -366,8 +366,8 @@ def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
     for secret in find.find(text):
         if not allowed.match(secret.value):
             line = text.count(b"\n", 0, secret.start) + 1
-            said = f"secret found: {secret.shape.title}"
-            yield Finding(scan.CHECK, said, path=change.path, line=line, hint=_READ_IT)
+            message = f"secret found: {secret.shape.title}"
+            yield Finding(scan.CHECK, message, path=change.path, line=line, hint=_READ_IT)
 
 
 def _load_allow_list(path: Path) -> AllowList:

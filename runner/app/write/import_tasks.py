@@ -147,7 +147,7 @@ def _highest(project: Project, tasks: Iterable[Task]) -> int:
 
 def _tasks_of(one: ForeignFile, maker: _Maker) -> Iterator[ForeignTask]:
     plan = read_foreign(one.text, one.form)
-    maker.left += ((f"{one.shown}:{line}", redact(said)) for line, said in plan.left)
+    maker.left += ((f"{one.shown}:{line}", redact(text)) for line, text in plan.left)
     if one.form == "backlog" and (parent := parent_of(one.text)):
         maker.parents.setdefault(parent, []).append(plan.tasks[0].key)
     yield from plan.tasks
@@ -294,8 +294,8 @@ def read_lines(done: ImportResult) -> Iterator[str]:
     yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
     if done.known:
         yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
-    for place, said in done.left:
-        yield f"left out, {display(place)}: {display(said)}"
+    for place, text in done.left:
+        yield f"left out, {display(place)}: {display(text)}"
     yield ""
 
 
@@ -320,7 +320,7 @@ def import_document(done: ImportResult, *, wrote: bool) -> str:
             for one in done.added
         ],
         known=list(done.known),
-        left=[{"source": place, "text": said} for place, said in done.left],
+        left=[{"source": place, "text": text} for place, text in done.left],
         waived=list(done.waived),
     )
 
@@ -336,8 +336,8 @@ def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
         yield f"{forms}: nothing is new"
     if done.known:
         yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
-    for place, said in done.left:
-        yield f"left out, {display(place)}: {display(said)}"
+    for place, text in done.left:
+        yield f"left out, {display(place)}: {display(text)}"
     if wishes := [one.id for one in done.wishes]:
         verb = "says" if len(wishes) == 1 else "say"
         yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
@@ -348,8 +348,8 @@ def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
         verb = "has" if len(open_) == 1 else "have"
         yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"
         for one, test in open_:
-            said = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
-            yield f"  {one.id} {display(one.title)}: {display(said)}"
+            text = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
+            yield f"  {one.id} {display(one.title)}: {display(text)}"
     if done.waived:
         yield f"waived: {join_few(done.waived)}"
     if done.added and not is_dry:

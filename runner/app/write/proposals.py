@@ -163,16 +163,16 @@ class Proposals:
         replaced = "" if before is None or edited or before.id == staged.id else before.id
         if before is not None and replaced:
             self.staging.remember(before, Standing.REPLACED)
-        told = (*findings, *self.remarks(change), *self._in_project(change))
-        return Proposed(told, staged, replaced)
+        found = (*findings, *self.remarks(change), *self._in_project(change))
+        return Proposed(found, staged, replaced)
 
     def _by_hand(self, task_id: str) -> tuple[Staged, ...]:
         return tuple(one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """What a person should know of a change before they decide: does it compile, marks."""
-        said = compile_check.compile_alone(change, self.workplace)
-        return (*said, *suppressions.marker_findings(change, self.current(change.path)))
+        found = compile_check.compile_alone(change, self.workplace)
+        return (*found, *suppressions.marker_findings(change, self.current(change.path)))
 
     def _in_project(self, change: Change) -> tuple[Finding, ...]:
         return compile_check.compile_in_project(change, self.workplace)
@@ -230,7 +230,7 @@ class Proposals:
     # --- deciding ---------------------------------------------------------------------
 
     def apply(self, staged: Staged, tell: Callable[[Change], None]) -> Applied:
-        """Write the staged bytes, which is told at once; a run's land with the next run.
+        """Write the staged bytes and report each at once; a run's land with the next run.
 
         Raises RunnerError where they may not be written, or there is nothing to answer any more.
         """
@@ -250,9 +250,9 @@ class Proposals:
         standing = self.standings().of(staged)
         if not standing.is_open:
             raise RunnerError(
-                f"there is nothing to answer: {standing.said}",
+                f"there is nothing to answer: {standing.reason}",
                 where=display_path(staged.path),
-                hint="`runner staged-write list` says what waits",
+                hint="`runner pipeline staged-write list` says what waits",
             )
 
     def _approve(self, staged: Staged) -> None:

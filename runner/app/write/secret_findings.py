@@ -162,7 +162,7 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
     if bool(asked.place) == (asked.read_value is not None):
         raise RunnerError(
             "name the place or the value, one of them",
-            hint="runner secrets allow FILE:LINE --reason …, or --value-from -",
+            hint="runner pipeline secrets allow FILE:LINE --reason …, or --value-from -",
         )
     if asked.read_value is None:
         return _values_at(asked.place, read_input)
@@ -174,23 +174,23 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
     return [value]
 
 
-def _reason(said: str) -> str:
+def _reason(text: str) -> str:
     """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
-    if not said.strip():
+    if not text.strip():
         raise RunnerError("an entry needs a reason", hint='add --reason "why it is no secret"')
-    if any(found.refuses for found in scan.scan_text(said, "reason")):
+    if any(found.refuses for found in scan.scan_text(text, "reason")):
         raise RunnerError("the reason itself looks like a secret", hint="say it without the value")
-    return " ".join(said.split())
+    return " ".join(text.split())
 
 
-def _day(said: str) -> date | None:
-    if not said:
+def _day(text: str) -> date | None:
+    if not text:
         return None
     try:
-        day = date.fromisoformat(said)
+        day = date.fromisoformat(text)
     except ValueError:
         raise RunnerError(
-            f'"{display_path(said)}" is no day', hint="write it as 2027-01-31"
+            f'"{display_path(text)}" is no day', hint="write it as 2027-01-31"
         ) from None
     if day < effects.now().date():
         raise RunnerError(f"{day} has passed", hint="give a day to come, or none")
@@ -214,7 +214,7 @@ def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
         raise RunnerError(
             "the scan finds nothing there",
             where=display_path(place),
-            hint=f"runner secret-scan {display_path(name)} says where it does",
+            hint=f"runner pipeline secret-scan {display_path(name)} says where it does",
         )
     if len(chosen) > 1:
         columns = ", ".join(map(str, sorted(chosen)))
@@ -270,7 +270,7 @@ def summarize(scanned: Scanned) -> str:
         kind: sum(one.severity is kind for one in scanned.findings)
         for kind in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
     }
-    said = ", ".join(
+    tally = ", ".join(
         f"{number} {verb}"
         for number, verb in (
             (counts[Severity.ERROR], "blocking"),
@@ -281,11 +281,11 @@ def summarize(scanned: Scanned) -> str:
     )
     looked = len(scanned.files) - len(scanned.unreadable)
     hint = (
-        '\na false positive? runner secrets allow FILE:LINE --reason "…"'
+        '\na false positive? runner pipeline secrets allow FILE:LINE --reason "…"'
         if counts[Severity.ERROR]
         else ""
     )
-    return f"{plural(looked, 'file')} scanned: {said or 'nothing found'}{hint}"
+    return f"{plural(looked, 'file')} scanned: {tally or 'nothing found'}{hint}"
 
 
 def scan_document(scanned: Scanned) -> str:

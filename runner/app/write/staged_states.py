@@ -61,12 +61,12 @@ class Standing(StrEnum):
         return self in {Standing.WAITS, Standing.HELD, Standing.MOVED}
 
     @property
-    def said(self) -> str:
+    def reason(self) -> str:
         """Why it cannot be answered, in words."""
-        return _SAID[self]
+        return _REASONS[self]
 
 
-_SAID = {
+_REASONS = {
     Standing.WAITS: "it waits for you",
     Standing.HELD: "its task is held until your own changes, or the branch's, are out of the way",
     Standing.MOVED: "the file changed since it was staged",
@@ -101,11 +101,11 @@ def find_staged(staging: Staging, typed: str) -> Staged:
             raise RunnerError(
                 f"{typed} is decided already: {_DECIDED[standing]}",
                 where=display_path(one.path),
-                hint="runner staged-write list --all",
+                hint="runner pipeline staged-write list --all",
             )
     raise RunnerError(
         f'nothing is staged as "{display_path(typed)}"',
-        hint=did_you_mean(typed, ids) or "runner staged-write list",
+        hint=did_you_mean(typed, ids) or "runner pipeline staged-write list",
     )
 
 
@@ -176,8 +176,8 @@ class Standings:
         family = self.siblings(one)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
         whole = self.state.review(one.task, review.WHOLE, None, review.proposal_digest(changes))
-        said = (whole, *(self._review(each) for each in family))
-        return any(isinstance(event, WriteRejected) for event in said)
+        answers = (whole, *(self._review(each) for each in family))
+        return any(isinstance(event, WriteRejected) for event in answers)
 
 
 # --- write record ---------------------------------------------------------------------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A task of which here and there something else is said."""
+    """A task whose status here differs from the file's."""
 
     task: str
     file: str
@@ -115,8 +115,8 @@ def _read(project: Project) -> Iterator[tuple[_File | None, list[Drift]]]:
             if task.id in proven and not is_marked and one.state is State.OPEN:
                 found.append(Drift(task.id, shown, one.line, PROVEN_HERE))
             elif is_marked and task.id not in proven:
-                said = why.get(task.id, f"it is {task.status}")
-                found.append(Drift(task.id, shown, one.line, MARKED_THERE, said))
+                note = why.get(task.id, f"it is {task.status}")
+                found.append(Drift(task.id, shown, one.line, MARKED_THERE, note))
         yield _File(path, shown, text, pairs), found
 
 

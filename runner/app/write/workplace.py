@@ -205,9 +205,9 @@ def read_named(name: str, read_input: Callable[[int], bytes]) -> bytes | Unreada
         with open(name, "rb") as file:  # noqa: PTH123 - likewise
             return _check_size(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        said = getattr(error, "strerror", None) or "the name cannot be used"
+        reason = getattr(error, "strerror", None) or "the name cannot be used"
         return Unreadable(
-            display_path(name), f"cannot be read: {said}", "check the name and rights"
+            display_path(name), f"cannot be read: {reason}", "check the name and rights"
         )
 
 

@@ -71,13 +71,13 @@ def reachable(job: dict[str, Any], output: Output) -> tuple[str, list[list[str]]
     """Wait until the application answers; its address, and the routes it says it has."""
     last = time.monotonic() + job["start_seconds"]
     while time.monotonic() < last:
-        said = handshake(job["handshake"])
-        if "error" in said:
-            raise Ended("not-started", said["error"])
-        url = job["url"] or (f"http://127.0.0.1:{said['port']}" if said else "")
+        address = handshake(job["handshake"])
+        if "error" in address:
+            raise Ended("not-started", address["error"])
+        url = job["url"] or (f"http://127.0.0.1:{address['port']}" if address else "")
         if url and answers(url, job["answer_seconds"]):
-            return with_prefix(url, job["prefix"]), said.get("routes")
-        # Looked at once more: it may have said why, and ended, since the look above.
+            return with_prefix(url, job["prefix"]), address.get("routes")
+        # Looked at once more: it may have written why, and ended, since the look above.
         if output.ended and "error" not in handshake(job["handshake"]):
             raise Ended("not-started", "it ended before it answered")
         time.sleep(0.02)
@@ -90,12 +90,12 @@ def with_prefix(url: str, prefix: str) -> str:
 
 
 def handshake(path: str) -> dict[str, Any]:
-    """What the serving script said of itself; empty while it says nothing."""
+    """What the serving script wrote of itself; empty while there is nothing."""
     try:
-        said: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+        document: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    return said
+    return document
 
 
 def answers(url: str, patience: float) -> bool:

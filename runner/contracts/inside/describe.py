@@ -50,16 +50,16 @@ def main() -> None:
     target, out = sys.argv[1:3]
     sys.path[:0] = [str(path) for path in (Path.cwd(), Path.cwd() / "src") if path.is_dir()]
     try:
-        said = describe(load(target), target)
+        document = describe(load(target), target)
     except BaseException as problem:  # noqa: BLE001 - an import may also call sys.exit
         show(problem)
         code = f"it called sys.exit({problem.code!r})" if isinstance(problem, SystemExit) else ""
-        said = {"error": f"{target}: {code or f'{type(problem).__name__}: {problem}'}"}
+        document = {"error": f"{target}: {code or f'{type(problem).__name__}: {problem}'}"}
     beside = Path(out + ".new")
-    beside.write_text(json.dumps(said, default=str), "utf-8")
+    beside.write_text(json.dumps(document, default=str), "utf-8")
     # Whole or not at all, whenever this process is ended (POSIX, rename).
     beside.replace(out)
-    sys.exit("error" in said)
+    sys.exit("error" in document)
 
 
 def show(problem: BaseException) -> None:
@@ -86,7 +86,7 @@ def load(target: str) -> Any:
 
 
 def describe(kind: Any, target: str) -> dict[str, Any]:
-    """The type as JSON Schema, once for each way it is said."""
+    """The type as JSON Schema, once for each way it is read."""
     shaped = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
     if hasattr(kind, "model_json_schema"):
         # What has a default may be left out on the way in, and is always there on the way out:

@@ -36,7 +36,7 @@ from runner.contracts.inside.report import (
     Ended,
     Report,
     describe_failure,
-    is_told_otherwise,
+    is_reported_otherwise,
     say,
 )
 
@@ -192,16 +192,16 @@ class Tester:
 
     def repeat(self) -> None:
         """Ask twice for what succeeded."""
-        for told in self.repeats.calls(self.url, self.patience):
-            if not isinstance(told, Repeated):
-                self.error(*told)
+        for repeated in self.repeats.calls(self.url, self.patience):
+            if not isinstance(repeated, Repeated):
+                self.error(*repeated)
                 continue
             self.report.requests += 1
-            self.answer(told.case, told.response)
-            call = SimpleNamespace(response=told.response, request=told.response.request)
-            for failure in told.failures:
-                info = SimpleNamespace(failure=failure, code_sample=told.request)
-                self.record_failure(info, told.case, call)
+            self.answer(repeated.case, repeated.response)
+            call = SimpleNamespace(response=repeated.response, request=repeated.response.request)
+            for failure in repeated.failures:
+                info = SimpleNamespace(failure=failure, code_sample=repeated.request)
+                self.record_failure(info, repeated.case, call)
         if self.output.ended:
             raise Ended("died", DIED)
 
@@ -295,7 +295,7 @@ class Tester:
     def record_failure(self, info: Any, case: Any, call: Any) -> None:
         """Note an answer that the document does not allow."""
         failure, kind = info.failure, type(info.failure).__name__
-        if kind == "UndefinedStatusCode" and is_told_otherwise(failure.status_code, call):
+        if kind == "UndefinedStatusCode" and is_reported_otherwise(failure.status_code, call):
             return
         what, text = describe_failure(kind, failure)
         request = "\n".join((*self.makes(case), info.code_sample)).replace(self.url, self.shown)
@@ -331,7 +331,7 @@ class Repeated(NamedTuple):
 
 
 class Repeats:
-    """A request of each operation that changes something and said that it did."""
+    """A request of each operation that changes something and answered that it did."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}

@@ -63,7 +63,7 @@ class Report:
         # Never let go again: the time may be over just while the test writes how it ended.
         if not self.lock.acquire(blocking=False):
             return
-        said = {
+        document = {
             "ended": ended,
             "message": message[:LONGEST],
             "log": log,
@@ -72,7 +72,7 @@ class Report:
             "problems": [self.problems[key] for key in sorted(self.problems)],
         }
         beside = Path(self.path + ".new")
-        beside.write_text(json.dumps(said), "utf-8")
+        beside.write_text(json.dumps(document), "utf-8")
         beside.replace(self.path)
         say(f"{ended}: {self.requests} requests, {len(self.problems)} problems")
 
@@ -107,13 +107,13 @@ def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
     return "", f"{failure.title}: {first}" if first else str(failure.title)
 
 
-def is_told_otherwise(status: int, call: Any) -> bool:
-    """Whether an answer that is not documented is no fault, or told as a failure already."""
+def is_reported_otherwise(status: int, call: Any) -> bool:
+    """Whether an answer that is not documented is no fault, or reported as a failure already."""
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and is_garbled(call))
 
 
 def is_garbled(call: Any) -> bool:
-    """Whether a request said it was JSON and was not: no document says what comes of that."""
+    """Whether a request claims JSON and is none: no document states what comes of that."""
     if call is None or not call.request.body:
         return False
     headers = {name.lower(): values for name, values in call.request.headers.items()}

@@ -25,8 +25,8 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What tests of before say of the proposal."""
-    if bench.on_base is None or not bench.base or not bench.changes:
+    if context.on_base is None or not context.base or not context.changes:
         return Proved(None)
-    return findings(bench)
+    return findings(context)

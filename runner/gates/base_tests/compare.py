@@ -38,7 +38,7 @@ _BAD = ("failed", "error")
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run said, by test: the number of cases by how they ended."""
+    """The results of a run, by test: the number of cases by how they ended."""
 
     by_test: Mapping[str, Counter[str]]
     files: Mapping[str, str] = field(default_factory=dict)
@@ -88,8 +88,8 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
         return test.partition("/")[0]
     if (part := _SUBTEST.match(test)) is not None:
         test = part["whole"]
-    if (said := _OF_GO.fullmatch(test)) is not None:
-        return said["name"]
+    if (named := _OF_GO.fullmatch(test)) is not None:
+        return named["name"]
     path, within, inner = test.partition(" > ")
     if within and _SCRIPT.search(path):
         return f"{place(path)} > {_NUMBER.sub('#', _ADDRESS.sub('#', inner))}"
@@ -106,7 +106,7 @@ class Fate(StrEnum):
     EXPECTED = "is expected to fail now"
     FEWER = "runs fewer cases"
     BROKEN = "passed before and fails"
-    UNRUN = "could not be run as it was"
+    UNRUN = "could not run on this code as before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +118,16 @@ class Lost:
     file: str = ""
     cases: tuple[int, int] = (1, 0)
     """Cases that passed before, and now."""
-    crash: str = ""
-    """What ended the program of the tests here, so that `behind` others were not run."""
-    behind: int = 0
+    others: int = 0
+    """Further tests with the same fate and cause."""
 
     @property
     def text(self) -> str:
-        """What is said of it."""
+        """The sentence about it."""
         if self.fate is Fate.FEWER:
             return f"`{self.test}` {self.fate}: {self.cases[0]} before, {self.cases[1]} now"
-        if self.crash:
-            others = "1 test" if self.behind == 1 else f"{self.behind} tests"
-            said = f"{others} behind it could not be run"
-            return f"`{self.test}` as it was ends the test program ({self.crash}); {said}"
+        if self.others:
+            return f"`{self.test}` and {self.others} more {self.fate}"
         return f"`{self.test}` {self.fate}"
 
 
@@ -167,28 +164,12 @@ def _fate(test: str, passes: int, now: Ran) -> Fate:
     return Fate.SKIPPED if now.count(test, *_IDLE) else Fate.GONE
 
 
-def join_behind_crash(lost: list[Lost], crash: str) -> Iterator[Lost]:
-    """Of the tests that a crash left unrun one word, with the test at which it came.
-
-    A program of Go holds the tests of one package: the others have each their own.
-    """
-    failing = [one for one in lost if one.fate is Fate.FAILS and _package(one.test)]
-    for one in lost:
-        if not (crash and one.fate is Fate.UNRUN and _at_crash(one, failing)):
-            yield one
-    for at in failing if crash else ():
-        behind = [one for one in lost if one.fate is Fate.UNRUN and _at_crash(one, [at])]
-        if behind:
-            yield replace(at, fate=Fate.UNRUN, crash=crash, behind=len(behind))
-
-
-def _at_crash(unrun: Lost, failing: list[Lost]) -> bool:
-    return any(_package(unrun.test) == _package(one.test) for one in failing)
-
-
-def _package(test: str) -> str:
-    """The package of a test of Go; empty for any other."""
-    return test.rpartition(".")[0] if _OF_GO.fullmatch(test) else ""
+def group_unrun(lost: list[Lost]) -> Iterator[Lost]:
+    """Return the lost tests; those that could not run have one cause, so they are one finding."""
+    unrun = [one for one in lost if one.fate is Fate.UNRUN]
+    yield from (one for one in lost if one.fate is not Fate.UNRUN)
+    if unrun:
+        yield replace(unrun[0], others=len(unrun) - 1)
 
 
 def new_tests(before: Ran, now: Ran) -> Iterable[str]:

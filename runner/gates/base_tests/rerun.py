@@ -15,12 +15,12 @@ from runner.gates.base_tests.compare import (
     Lost,
     Ran,
     find_lost_tests,
-    join_behind_crash,
+    group_unrun,
     key_of,
     new_tests,
     ran_of,
 )
-from runner.gates.base_tests.test_support import as_before, loosen, support_of
+from runner.gates.base_tests.test_support import as_before, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED, is_excused
@@ -39,38 +39,36 @@ if TYPE_CHECKING:
     from runner.gates.base_tests.test_support import Support
 
 _MOST = 20
-_ROUNDS = 6
-"""How often what does not compile is taken out: go names ten errors of a package at once."""
 _SETTINGS = regex(r"\.(?:ini|cfg|toml|json)\Z")
 
 
-def findings(bench: GateContext) -> Proved:
+def findings(context: GateContext) -> Proved:
     """The questions of all contracts together, each test named once."""
-    support = support_of(bench)
-    if not _is_asked(support, bench):
+    support = support_of(context)
+    if not _is_asked(support, context):
         return Proved(None)
-    asking = Asking(bench, support, Meaning.of(bench))
-    said: dict[str, Finding] = {}
+    asking = Asking(context, support, Meaning.of(context))
+    found: dict[str, Finding] = {}
     notes: list[str] = []
     for check in asking.checks():
-        if bench.cancelled.is_set():
+        if context.cancelled.is_set():
             break
         for one in asking.about(check):
-            told = asking.finding(one)
-            said.setdefault(told.message, told)
-            if one.fate is not Fate.UNRUN and not told.refuses:
-                notes.append(told.message)
+            finding = asking.finding(one)
+            found.setdefault(finding.message, finding)
+            if one.fate is not Fate.UNRUN and not finding.refuses:
+                notes.append(finding.message)
     proof = integrity_proof("; ".join(dict.fromkeys(notes)), len(notes)) if notes else None
-    shown = sorted(said.values(), key=lambda one: not one.refuses)
+    shown = sorted(found.values(), key=lambda one: not one.refuses)
     return Proved(proof, tuple(_limit_findings(shown)))
 
 
-def _is_asked(support: Support, bench: GateContext) -> bool:
+def _is_asked(support: Support, context: GateContext) -> bool:
     """Whether tests may say less: something of theirs changed, or tests are left out now."""
     if support.touches:
         return True
     words = ("skipped", "xfailed", "deselected")
-    return any(dict(one.proof.counts).get(word) for one in bench.ran.values() for word in words)
+    return any(dict(one.proof.counts).get(word) for one in context.ran.values() for word in words)
 
 
 def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
@@ -85,16 +83,16 @@ def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
 class Asking:
     """One comparison of a proposal with its base."""
 
-    bench: GateContext
+    context: GateContext
     support: Support
     meaning: Meaning
 
     def checks(self) -> Iterator[Check]:
         """The task's own contracts that passed, then changed test files that none of them ran."""
-        own = contract_tests.checks(self.bench.task, self.bench.settings)
+        own = contract_tests.checks(self.context.task, self.context.settings)
         ran: list[str] = []
         for check in own:
-            trial = self.bench.ran.get(check.id)
+            trial = self.context.ran.get(check.id)
             if trial is not None and trial.passed:
                 yield check
             if trial is not None and trial.results:
@@ -114,9 +112,9 @@ class Asking:
         ]
         for ending in dict.fromkeys(path.rpartition(".")[2] for path in files):
             some = tuple(path for path in files if path.endswith(f".{ending}"))
-            line = for_files(some, self.bench.before(some[0]) or b"", lines)
+            line = for_files(some, self.context.before(some[0]) or b"", lines)
             if line:
-                limits = command_limits(self.bench.task, self.bench.settings)
+                limits = command_limits(self.context.task, self.context.settings)
                 yield Check(id=f"{CHECK}-{ending}", kind="test", command=line, limits=limits)
 
     def about(self, check: Check) -> Iterator[Lost]:
@@ -129,14 +127,13 @@ class Asking:
             return  # all that it runs is new: there was nothing that could say less
         check = replace(check, command=known)
         line = replace(check, command=make_verbose_command(known), named=True)
-        old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
+        restored = as_before(self.support, self.context, with_added=False)
+        old = earlier(line, self.context, restored)
+        if old and old.tests is None and not old.passed and line.command != check.command:
+            line = replace(check, named=True)  # its options may stand where the tool takes none
+            old = earlier(line, self.context, restored)
         if old is None:
             return
-        if old.tests is None and not old.passed and line.command != check.command:
-            line = replace(check, named=True)  # its options may stand where the tool takes none
-            old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
-            if old is None:
-                return
         # what moved or went away may pass there since nobody finds it any more
         kept = self.support.touches and all(one.content for one in self.support.landed)
         certain = old.passed and kept and not _leaves_out(now)
@@ -156,7 +153,7 @@ class Asking:
 
         A tool that is given a file that is not there runs none of the others either.
         """
-        new = {one.path for one in self.bench.changes if one.action is Action.CREATE}
+        new = {one.path for one in self.context.changes if one.action is Action.CREATE}
         moved = {new_place for _, new_place in self.support.moves}
         words = command.split(" ")
         added = [word for word in words if _file_of(word) in new - moved]
@@ -168,20 +165,18 @@ class Asking:
 
     def _now(self, check: Check) -> BaseResult | None:
         """How the tests end on the proposal, each by its name."""
-        trial = self.bench.ran.get(check.id)
+        trial = self.context.ran.get(check.id)
         line = make_verbose_command(check.command)
         if trial is not None and not trial.unnamed:
             named = trial.results is not None
             if named or line == check.command:
-                return make_earlier(trial, self.bench)
+                return make_earlier(trial, self.context)
         paths = self._present(line)
         if not paths:
             return BaseResult(passed=False, exit=0, tests=(), complaints={})
-        again = try_check(self._listing(check, paths), self.bench)
-        return make_earlier(again, self.bench) if again.ran.ended is Ended.EXITED else None
-
-    def _listing(self, check: Check, line: str) -> Check:
-        return replace(check, id=f"{check.id}-listed", command=line, named=True)
+        listing = replace(check, id=f"{check.id}-listed", command=paths, named=True)
+        again = try_check(listing, self.context)
+        return make_earlier(again, self.context) if again.ran.ended is Ended.EXITED else None
 
     def _present(self, line: str) -> str:
         """A command with files at their new places; empty where none of its files is left."""
@@ -194,8 +189,8 @@ class Asking:
         return " ".join(left) if not named or any(map(holds_tests, left)) else ""
 
     def _before(self, line: Check) -> BaseResult | None:
-        """How they ended on the base; None where that is not known."""
-        seen = earlier(line, self.bench, ())
+        """How they ended before this change and those it stands on; None: that is not known."""
+        seen = earlier(line, self.context, self.context.taken_back)
         return seen if seen is not None and (seen.passed or seen.tests) else None
 
     def _compare(
@@ -207,77 +202,55 @@ class Asking:
         if was is not None and is_now is None and now.passed:
             is_now = Ran({})  # it ended well, and named not one test
         if was is None or is_now is None:
-            yield from _by_exit(line, before, old, now)
+            if before.passed and not old.passed and now.passed:
+                yield Lost(line.id, Fate.FAILS)
             return
-        if line.id not in self.bench.ran:
+        if line.id not in self.context.ran:
             is_now = is_now.with_others(self._of_contracts())
-        restored = self._loosened(line, old, restored, with_added=False)
         found = list(find_lost_tests(was, restored, is_now))
-        if found and self.support.added:
+        if found and (self.support.added or self.support.shared):
             found = list(self._with_added(line, found, was, is_now))
         gone = [one.test for one in found if one.fate in (Fate.GONE, Fate.UNRUN)]
         same = self.meaning.find_renamed_tests(gone, [*new_tests(was, is_now)])
-        yield from join_behind_crash([one for one in found if one.test not in same], old.crash)
+        yield from group_unrun([one for one in found if one.test not in same])
 
     def _of_contracts(self) -> Iterator[Ran]:
         """What the contracts ran: a test may stand now where our own command does not look."""
-        for trial in self.bench.ran.values():
-            ran = ran_of(make_earlier(trial, self.bench)) if trial.passed else None
+        for trial in self.context.ran.values():
+            ran = ran_of(make_earlier(trial, self.context)) if trial.passed else None
             if ran is not None:
                 yield ran
 
     def _with_added(self, line: Check, found: list[Lost], was: Ran, now: Ran) -> Iterator[Lost]:
-        """The same, where what the change adds to tests stays: a new helper, a new layout.
+        """The same with the new files of tests and the settings of the change, as for a new layout.
 
-        A test that fails by what it asserts, and passes since a new file of tests is loaded, is
-        told all the same.
+        A test that could run only so counts as it ends there. One that fails by what it asserts,
+        and passes since a new file or setting is loaded, is a finding all the same.
         """
-        seen = earlier(line, self.bench, as_before(self.support, self.bench, with_added=True))
+        seen = earlier(line, self.context, as_before(self.support, self.context, with_added=True))
         ran = ran_of(seen, self.support.new_place) if seen else None
-        ran = self._loosened(line, seen, ran, with_added=True) if seen else None
         strict = {one.test: one for one in found}
-        paths = [one.path for one in self.support.added]
+        paths = [one.path for one in (*self.support.added, *self.support.shared)]
         loaded = [one for one in paths if code_language(one) or _SETTINGS.search(one)]
         for one in find_lost_tests(was, ran, now):
-            # It ran as it was without what was added.
-            if one.test in strict or one.fate is not Fate.UNRUN:
-                yield strict.pop(one.test, one)
+            without = strict.pop(one.test, None)
+            if without is not None and without.fate is not Fate.UNRUN:
+                yield without
+            elif without or one.fate is not Fate.UNRUN:  # else it ran without what was added
+                yield one
         for one in strict.values():
             if one.fate is Fate.FAILS and loaded:
                 yield replace(one, file=loaded[0])
 
-    def _loosened(
-        self, line: Check, seen: BaseResult, ran: Ran | None, *, with_added: bool
-    ) -> Ran | None:
-        """The tests of before that ran, and those that run once what does not compile is apart.
-
-        One file of a package, or one function of a file, that does not fit the proposed code any
-        more keeps all of it from compiling: the others are asked all the same.
-        """
-        changes = as_before(self.support, self.bench, with_added=with_added)
-        for _ in range(_ROUNDS):
-            fitted = loosen(changes, seen.misfits, self.bench)
-            again = earlier(line, self.bench, fitted) if fitted != changes else None
-            if again is None:
-                break
-            changes, seen = fitted, again
-            more = ran_of(seen, self.support.new_place)
-            if more and ran:
-                by_test = {**more.by_test, **ran.by_test}
-                ran = replace(ran, by_test=by_test, files={**more.files, **ran.files})
-            ran = ran or more
-        return ran
-
     def finding(self, one: Lost) -> Finding:
         """A question, or a warning where a person asked for it, or where (c) decides."""
-        unseen = one.fate in (Fate.GONE, Fate.UNRUN, Fate.FAILS)
-        meant = self.meaning.of_test(one.test, one.file, unseen=unseen)
+        meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
         if one.fate is Fate.UNRUN:
             severity, hint = Severity.WARNING, "see what its expectations have become"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
-        elif self.bench.by_person and is_excused(one.file, self.bench.task):
+        elif self.context.by_person and is_excused(one.file, self.context.task):
             severity, hint = Severity.WARNING, "see that it is meant"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
@@ -304,12 +277,6 @@ def _names(line: str, path: str) -> bool:
     return bool(folders & words)
 
 
-def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) -> Iterator[Lost]:
-    """By how the command ended alone, where its tool names no test."""
-    if before.passed and not old.passed and now.passed:
-        yield Lost(line.id, Fate.FAILS)
-
-
 # --- commands that name every test ------------------------------------------------------
 
 _UNITTEST = regex(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
@@ -332,7 +299,7 @@ def make_verbose_command(command: str) -> str:
         line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
     if not re.search(r"\s-v(?=\s|\Z)", line):
         line = _DOCTEST.sub(r"\g<0> -v", line)
-    # What ends at the first failure names no test behind it, and those would be told as gone.
+    # What ends at the first failure names no test behind it, and those would count as gone.
     if _SCRIPT_TOOL.search(line):
         line = _SCRIPT_ENDS.sub("", line)
     return _PYTEST_ENDS.sub("", line) if "pytest" in line else line

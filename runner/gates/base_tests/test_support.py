@@ -6,26 +6,22 @@ task names it and it holds tests: whatever it is called.
 
 from __future__ import annotations
 
-import posixpath
-from contextlib import suppress
+import configparser
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, digest_of
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from runner.gates.base import GateContext
-    from runner.gates.integrity import selection
-else:
-    selection = lazy_module("runner.gates.integrity.selection")
 
 
 _CONFIGURES = regex(
@@ -50,7 +46,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The part of a change that belongs to tests, told apart from the product."""
+    """The part of a change that belongs to tests, apart from the product."""
 
     product: tuple[Change, ...] = ()
     landed: tuple[Change, ...] = ()
@@ -77,30 +73,30 @@ class Support:
         return dict(self.moves).get(path, path)
 
 
-def support_of(bench: GateContext) -> Support:
+def support_of(context: GateContext) -> Support:
     """What of the proposal belongs to tests."""
     product: list[Change] = []
     landed: list[Change] = []
     added: list[Change] = []
     shared: list[Change] = []
-    for change in bench.changes:
-        before = bench.before(change.path)
-        if _supports(change, bench):
+    for change in context.changes:
+        before = context.before(change.path)
+        if _supports(change, context):
             (added if before is None else landed).append(change)
         else:
             product.append(change)
             if before is not None and (
-                selection.has_selection(change.path, before, change.content)
+                changes_test_settings(change.path, before, change.content)
                 or has_tests_inside(change.path, before, change.content)
             ):
                 shared.append(change)
-    moves = tuple(_moves(landed, added, bench.before))
+    moves = tuple(_moves(landed, added, context.before))
     return Support(tuple(product), tuple(landed), tuple(added), tuple(shared), moves)
 
 
-def _supports(change: Change, bench: GateContext) -> bool:
+def _supports(change: Change, context: GateContext) -> bool:
     path = change.path
-    return bool(_CONFIGURES.search(path) or _SNAPSHOT.search(path)) or bench.is_test(path)
+    return bool(_CONFIGURES.search(path) or _SNAPSHOT.search(path)) or context.is_test(path)
 
 
 def _is_loaded(change: Change) -> bool:
@@ -154,112 +150,37 @@ def _likeness(old: bytes, new: bytes) -> float:
     return matcher.quick_ratio() and matcher.ratio()
 
 
-def as_before(support: Support, bench: GateContext, *, with_added: bool) -> tuple[Change, ...]:
-    """The proposal with the base's tests in it: what a scratch tree of the base gets."""
+def as_before(support: Support, context: GateContext, *, with_added: bool) -> tuple[Change, ...]:
+    """The proposal with the base's tests in it: what a scratch tree of the base gets.
+
+    `with_added` keeps the new files of tests, and the settings as they are proposed.
+    """
     restored = {one.path for one in support.shared}
     product = [one for one in support.product if one.path not in restored]
-    mixed = [_mix_change(one, bench) for one in support.shared]
-    moved = list(_find_moved_files(support, bench))
+    mixed = [_mix_change(one, context, with_settings=not with_added) for one in support.shared]
+    moved = list(_find_moved_files(support, context))
     places = {one.path for one in moved}
     added = [one for one in support.added if with_added and one.path not in places]
     return (*product, *mixed, *moved, *added)
 
 
-def _mix_change(change: Change, bench: GateContext) -> Change:
-    """A shared file as proposed, but for the keys that say what runs."""
-    before = bench.before(change.path) or b""
+def _mix_change(change: Change, context: GateContext, *, with_settings: bool) -> Change:
+    """Return settings as they were, or a file of the product with the tests that it had."""
+    before = context.before(change.path) or b""
     inside = has_tests_inside(change.path, before, change.content)
-    mix = with_tests_of if inside else selection.with_selection_of
-    content = mix(change.path, before, change.content)
+    if not (inside or with_settings):
+        return change
+    content = with_tests_of(change.path, before, change.content) if inside else before
     return replace(change, content=content, after=digest_of(content), action=Action.MODIFY)
 
 
-def _find_moved_files(support: Support, bench: GateContext) -> Iterator[Change]:
+def _find_moved_files(support: Support, context: GateContext) -> Iterator[Change]:
     """Files that moved: gone where they were, with their old bytes where they are now."""
     by_path = {one.path: one for one in (*support.landed, *support.added)}
     for old, new in support.moves:
-        content = bench.before(old) or b""
+        content = context.before(old) or b""
         yield by_path[old]
         yield replace(by_path[new], content=content, after=digest_of(content))
-
-
-# --- tests that do not compile with the proposed code ------------------------------------
-
-
-def loosen(
-    changes: tuple[Change, ...], wrong: Iterable[tuple[str, int]], bench: GateContext
-) -> tuple[Change, ...]:
-    """The same changes of the base with tests that do not compile such as do, where that is known.
-
-    `changes` came from `as_before`; `wrong` are places as a compiler names them.
-    """
-    made = {one.path: one for one in changes}
-    errors: dict[str, set[int]] = {}
-    for named, line in wrong:
-        path = _find_source(named, made, bench)
-        if path:
-            errors.setdefault(path, set()).add(line)
-    fitted: dict[str, str] = {}
-    for folder in {path.rpartition("/")[0] for path in errors}:
-        fitted |= _loosen_folder(folder, errors, made, bench)
-    for path, source in fitted.items():
-        content = source.encode("utf-8", "surrogateescape")
-        old = made.get(path)
-        mode = old.mode if old else 0o100644
-        before = old.before if old else digest_of(bench.before(path) or b"")
-        after = digest_of(content)
-        made[path] = Change(path, Action.MODIFY, mode, before, after, content)
-    return tuple(made.values()) if fitted else changes
-
-
-def _find_source(named: str, made: Mapping[str, Change], bench: GateContext) -> str:
-    """The file that a compiler names from where it ran, tests first; empty for none of them.
-
-    Of a name that both declare it may name either place.
-    """
-    end = posixpath.normpath(named).lstrip("./")
-    known = {*made, *(one.path for one in bench.changes)}
-    paths = [path for path in known if path == end or path.endswith(f"/{end}")]
-    paths = paths or ([end] if bench.before(end) is not None else [])
-    return min(paths, key=lambda one: (not _is_ours(one, made, bench), len(one)), default="")
-
-
-def _is_ours(path: str, made: Mapping[str, Change], bench: GateContext) -> bool:
-    change = made.get(path)
-    content = change.content if change else bench.before(path)
-    language = code_language(path)
-    if content is None or language is None or language.loosen_tests is None:
-        return False
-    return bench.is_test(path) or bool(_texts(path, content))
-
-
-def _loosen_folder(
-    folder: str, errors: Mapping[str, set[int]], made: Mapping[str, Change], bench: GateContext
-) -> dict[str, str]:
-    here = {path for path in made if path.rpartition("/")[0] == folder}
-    tests = {path for path in (*errors, *here) if _is_ours(path, made, bench)}
-    tests |= {path for path in _beside(folder, bench) if _is_ours(path, made, bench)}
-    language = code_language(min(errors))
-    if language is None or language.loosen_tests is None:
-        return {}
-    sources = {path: _source_of(path, made, bench) for path in tests}
-    product = {path: _source_of(path, made, bench) for path in here - tests}
-    lines = {path: frozenset(found) for path, found in errors.items() if path in tests}
-    return language.loosen_tests(sources, product, lines)
-
-
-def _beside(folder: str, bench: GateContext) -> Iterator[str]:
-    """Files of a folder that the base has, too: what it has besides was changed."""
-    yield from (one.path for one in bench.changes if one.path.rpartition("/")[0] == folder)
-    with suppress(OSError):
-        for one in (bench.place.tree / bench.place.start / folder).iterdir():
-            yield f"{folder}/{one.name}" if folder else one.name
-
-
-def _source_of(path: str, made: Mapping[str, Change], bench: GateContext) -> str:
-    change = made.get(path)
-    content = change.content if change else bench.before(path)
-    return (content or b"").decode("utf-8", "surrogateescape")
 
 
 # --- tests in files of the product, as Rust has them ------------------------------------
@@ -292,3 +213,65 @@ def _places(path: str, source: str) -> list[tuple[int, int]]:
     language = code_language(path)
     inner = language.inner_tests if language else None
     return inner.places(source) if inner else []
+
+
+# --- settings of tests in files that configure the product too --------------------------
+
+_TOOLS = ("jest", "vitest", "mocha", "ava", "tap", "c8", "nyc")
+_VITE = regex(r"vite\.config\.[cm]?[jt]s")
+_TEST_BLOCK = regex(r"(?<![\w$.])test\s*:\s*\{[^}]*\}")
+
+
+def changes_test_settings(path: str, before: bytes, after: bytes | None) -> bool:
+    """Return whether a file says otherwise than before which tests run, and how."""
+    name = path.rpartition("/")[2]
+    read = _READERS.get("vite.config" if _VITE.fullmatch(name) else name)
+    if read is None or after is None:
+        return False
+    return _read(read, before) != _read(read, after)
+
+
+def _read(read: Callable[[str], object], content: bytes) -> object:
+    try:
+        return read(content.decode())
+    except (ValueError, configparser.Error):
+        return None
+
+
+def _table(document: object, *names: str) -> object:
+    for name in names:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
+
+
+def _pyproject(text: str) -> object:
+    return _table(parse_toml(text, bounded=False), "tool", "pytest")
+
+
+def _setup(text: str) -> object:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string(text)
+    return dict(parser["tool:pytest"]) if "tool:pytest" in parser else {}
+
+
+def _package(text: str) -> object:
+    table = parse_json(text)
+    scripts = _table(table, "scripts")
+    tests = {k: v for k, v in scripts.items() if "test" in k} if isinstance(scripts, dict) else {}
+    return tests, [_table(table, name) for name in _TOOLS]
+
+
+def _cargo(text: str) -> object:
+    table = parse_toml(text, bounded=False)
+    keys = ("test", "doctest", "harness")
+    own = [_table(table, "lib", key) for key in keys]
+    return [table.get("test"), _table(table, "package", "autotests"), *own]
+
+
+_READERS: dict[str, Callable[[str], object]] = {
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _setup,
+    "package.json": _package,
+    "Cargo.toml": _cargo,
+    "vite.config": _TEST_BLOCK.findall,
+}

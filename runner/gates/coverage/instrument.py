@@ -40,57 +40,57 @@ _WORD = r"(?<![\w.=-]){}(?![\w./=-])"
 _CARGO = regex(_WORD.format("cargo test"))
 
 
-def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
+def fit(check: Check, context: GateContext, fitted: Fitted) -> Fitted:
     """The command with measuring switched on; other tasks' checks are left as they are.
 
     What an earlier run of this test contract left is removed.
     """
     if check.kind != "test" or check.task:
         return fitted
-    if bench.runs_no_program(check):
-        forget(bench.place, check.id)
+    if context.runs_no_program(check):
+        forget(context.place, check.id)
         return fitted
-    folder = make_empty_folder(bench.place, check.id)
-    start = shim.write_module(bench.place)
+    folder = make_empty_folder(context.place, check.id)
+    start = shim.write_module(context.place)
     line = shim.in_front(fitted.line, start)
-    variables = {**fitted.variables, **_python(bench, fitted, folder, start)}
-    if _speaks(bench, "javascript"):
+    variables = {**fitted.variables, **_python(context, fitted, folder, start)}
+    if _speaks(context, "javascript"):
         # jest and vitest measure what they translate (`node_hook`, `vitest_hook`); else Node does
         variables["NODE_V8_COVERAGE"] = str(folder / V8)
         variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
-    if _speaks(bench, "go"):
-        variables["GOFLAGS"] = _go(bench, fitted, folder)
-    if _speaks(bench, "rust"):
-        line = _rust(bench, line, folder)
+    if _speaks(context, "go"):
+        variables["GOFLAGS"] = _go(context, fitted, folder)
+    if _speaks(context, "rust"):
+        line = _rust(context, line, folder)
     return Fitted(line, variables)
 
 
-def project_tree(bench: GateContext) -> Path:
+def project_tree(context: GateContext) -> Path:
     """The project's folder in the scratch tree."""
-    return bench.place.tree / bench.place.start
+    return context.place.tree / context.place.start
 
 
-def visible_root(bench: GateContext) -> str:
+def visible_root(context: GateContext) -> str:
     """The project's folder as commands see it, without links."""
-    seen = bench.sandbox.sees(bench.place, bench.place.tree)
-    return os.path.realpath(seen / bench.place.start)
+    seen = context.sandbox.sees(context.place, context.place.tree)
+    return os.path.realpath(seen / context.place.start)
 
 
-def _speaks(bench: GateContext, name: str) -> bool:
+def _speaks(context: GateContext, name: str) -> bool:
     """Whether the task writes this language, or the project says that it is of it."""
     row = row_named(name)
-    paths = (*(change.path for change in bench.changes), *bench.former)
-    tree = project_tree(bench)
+    paths = (*(change.path for change in context.changes), *context.former)
+    tree = project_tree(context)
     return any(path.endswith(row.code) for path in paths) or any(
         (tree / one).is_file() for one in row.manifests
     )
 
 
-def _python(bench: GateContext, fitted: Fitted, folder: Path, start: Path) -> dict[str, str]:
-    given = {**bench.environment, **fitted.variables}.get("PYTHONPATH", "")
-    root = visible_root(bench)
-    seen = str(bench.sandbox.sees(bench.place, bench.place.tree) / bench.place.start)
-    shares = (os.path.join(bench.place.shown, share, "*") for share in bench.place.shares)  # noqa: PTH118 - a pattern
+def _python(context: GateContext, fitted: Fitted, folder: Path, start: Path) -> dict[str, str]:
+    given = {**context.environment, **fitted.variables}.get("PYTHONPATH", "")
+    root = visible_root(context)
+    seen = str(context.sandbox.sees(context.place, context.place.tree) / context.place.start)
+    shares = (os.path.join(context.place.shown, share, "*") for share in context.place.shares)  # noqa: PTH118 - a pattern
     return {
         "PYTHONPATH": shim.search_path(start, given),
         "RUNNER_COVER_OUT": str(folder),
@@ -109,19 +109,19 @@ def _ours() -> str:
     return places[0] if places else ""
 
 
-def _go(bench: GateContext, fitted: Fitted, folder: Path) -> str:
+def _go(context: GateContext, fitted: Fitted, folder: Path) -> str:
     """GOFLAGS: each go command takes the flags that it knows and ignores the others."""
-    given = {**bench.environment, **fitted.variables}.get("GOFLAGS", "")
+    given = {**context.environment, **fitted.variables}.get("GOFLAGS", "")
     # By itself go counts in each package only what its own tests run (go help testflag).
     return f"{given} -coverprofile={folder / GO} -coverpkg=./...".strip()
 
 
-def _rust(bench: GateContext, line: str, folder: Path) -> str:
+def _rust(context: GateContext, line: str, folder: Path) -> str:
     """`cargo test` through cargo-llvm-cov or tarpaulin, where one is installed."""
     out = folder / RUST
-    if which("cargo-llvm-cov", bench.environment):
+    if which("cargo-llvm-cov", context.environment):
         return _CARGO.sub(f"cargo llvm-cov test --lcov --output-path {shlex.quote(str(out))}", line)
-    if which("cargo-tarpaulin", bench.environment):
+    if which("cargo-tarpaulin", context.environment):
         words = f"cargo tarpaulin --out Lcov --output-dir {shlex.quote(str(folder))}"
         return _CARGO.sub(words, line)
     return line

@@ -39,7 +39,7 @@ class Measured:
     """What the runs of one test contract, or of several, left."""
 
     runs: Runs = field(default_factory=dict)
-    told: dict[str, Lines] = field(default_factory=dict)
+    lines: dict[str, Lines] = field(default_factory=dict)
     """Files whose tool itself says which of their lines are executable."""
     tools: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
@@ -69,13 +69,13 @@ def together(measured: Iterable[Measured]) -> Measured:
         for path, tests in one.runs.items():
             for test, lines in tests.items():
                 whole.runs.setdefault(path, {}).setdefault(test, set()).update(lines)
-        merge(whole.told, one.told)
+        merge(whole.lines, one.lines)
         tools.update(one.tools)
         missing.update(dict.fromkeys(one.missing))
         translated |= one.translated
         builds |= one.builds
-    said = tuple(sorted(tools.items())), tuple(missing)
-    return Measured(whole.runs, whole.told, *said, frozenset(translated), code, frozenset(builds))
+    rest = tuple(sorted(tools.items())), tuple(missing)
+    return Measured(whole.runs, whole.lines, *rest, frozenset(translated), code, frozenset(builds))
 
 
 def assume_built(measured: Measured, own: Iterable[str]) -> Measured:
@@ -114,10 +114,10 @@ def make_observed_rows(
     each = sum(len(tests) for tests in measured.runs.values()) <= MOST_ROWS
     rows: list[Observed] = []
     for path in sorted(measured.runs):
-        said = content(path)
-        if said is None:  # gone since it ran
+        source = content(path)
+        if source is None:  # gone since it ran
             continue
-        digest = digest_of(said)
+        digest = digest_of(source)
         tests = measured.runs[path] if each else {"": measured.ran(path)}
         rows += [
             Observed(contract, test, path, digest, ranges_of(lines))
@@ -131,9 +131,9 @@ def _translated_rows(
 ) -> Iterator[Observed]:
     """A file that ran as something else is known to have run, and none of its lines."""
     for path in sorted(measured.translated - measured.runs.keys()):
-        said = content(path)
-        if said is not None:
-            yield Observed(contract, "", path, digest_of(said), "")
+        source = content(path)
+        if source is not None:
+            yield Observed(contract, "", path, digest_of(source), "")
 
 
 _SETTINGS = re.compile(
@@ -144,35 +144,36 @@ _EXACT = 20_000
 """Lines up to which every common line is looked for; beyond, frequent ones are passed over."""
 
 
-def own_lines(bench: GateContext) -> Mapping[str, frozenset[int]]:
+def own_lines(context: GateContext) -> Mapping[str, frozenset[int]]:
     """The own lines of every file that the task wrote and that is neither test nor settings.
 
     What it landed earlier counts with what it changes now. A file that only moved is compared with
     what it was at its old place.
     """
     changes = with_moves(
-        Changed(change.path, bench.before(change.path), change.content) for change in bench.changes
+        Changed(change.path, context.before(change.path), change.content)
+        for change in context.changes
     )
     found = {
-        one.path: find_added_lines(_around(one, bench), one.after)
+        one.path: find_added_lines(_around(one, context), one.after)
         for one in changes
-        if one.after is not None and _counts(one.path, bench)
+        if one.after is not None and _counts(one.path, context)
     }
-    touched = {change.path for change in bench.changes}
-    for path in bench.former.keys() - touched:
-        content = bench.before(path)
-        if content is not None and _counts(path, bench):
-            found[path] = find_added_lines(bench.former[path], content)
+    touched = {change.path for change in context.changes}
+    for path in context.former.keys() - touched:
+        content = context.before(path)
+        if content is not None and _counts(path, context):
+            found[path] = find_added_lines(context.former[path], content)
     return found
 
 
-def _counts(path: str, bench: GateContext) -> bool:
-    return not bench.is_test(path) and not _SETTINGS.search(path)
+def _counts(path: str, context: GateContext) -> bool:
+    return not context.is_test(path) and not _SETTINGS.search(path)
 
 
-def _around(one: Changed, bench: GateContext) -> bytes | None:
+def _around(one: Changed, context: GateContext) -> bytes | None:
     """What was there before the task, as far as it still is; None for a file that it made."""
-    return bench.before_own_work(one.origin or one.path)
+    return context.before_own_work(one.origin or one.path)
 
 
 def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
@@ -211,8 +212,8 @@ def commits_of(task_id: str, repository: Repository) -> tuple[str, ...]:
     head = repository.head().commit
     if not head:
         return ()
-    told = repository.log_trailers(head)
-    return tuple(one.commit for one in told if one.task == task_id and not one.checked)
+    trailers = repository.log_trailers(head)
+    return tuple(one.commit for one in trailers if one.task == task_id and not one.checked)
 
 
 def lines_of_landing(

@@ -6,7 +6,7 @@ its tracer alone ran (`line_tracer`): a test, a file, and the same blob in hexad
 The source of the format is coverage.py's manual, "The Coverage.py database schema"; lines are bits
 of a blob (its `numbits.py`). A file that is damaged or takes too long to read is none.
 
-Reports of other tools about lines that ran: lcov, Cobertura XML, Go cover profiles.
+Reports of other tools about lines that ran: lcov and Go cover profiles.
 
 Each reader takes the text and `inside`, which gives a path as the project knows it or None for a
 file elsewhere. Damaged lines are left out; what is no report at all gives nothing.
@@ -52,22 +52,22 @@ _NAME = 80
 
 _MOST_RUNS = 1000
 """Of test tools, in one test contract, each with a folder of its own."""
-_LEFT = ("coverage/lcov.info", "coverage/cobertura-coverage.xml", "lcov.info", "cobertura.xml")
+_LEFT = ("coverage/lcov.info", "lcov.info")
 """Reports that a project's own tools leave in its tree (c8, nyc, vitest, jest, tarpaulin)."""
 
 
-def read_measurement(contract: str, bench: GateContext) -> Measured:
+def read_measurement(contract: str, context: GateContext) -> Measured:
     """What the last run of a test contract left."""
-    folder = data_folder(bench.place, contract)
-    ran, code = read_runs(folder, visible_root(bench))
-    runs = _own_files(ran, bench)
-    told, translated, builds = _read_tool_lines(bench, folder)
-    for path, lines in told.items():
+    folder = data_folder(context.place, contract)
+    ran, code = read_runs(folder, visible_root(context))
+    runs = _own_files(ran, context)
+    tool_lines, translated, builds = _read_tool_lines(context, folder)
+    for path, lines in tool_lines.items():
         if lines.ran:
             runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
     about = read_about(folder)
     missing = tuple(dict.fromkeys(_find_missing(about)))
-    return Measured(runs, told, _tools(about), missing, translated, code, builds)
+    return Measured(runs, tool_lines, _tools(about), missing, translated, code, builds)
 
 
 def _inside(root: str, path: str) -> str | None:
@@ -81,27 +81,26 @@ def _below(above: str, inside: Inside, path: str) -> str | None:
     return inside(os.path.join(above, path))  # noqa: PTH118 - no file is asked
 
 
-def _own_files(runs: Runs, bench: GateContext) -> Runs:
+def _own_files(runs: Runs, context: GateContext) -> Runs:
     """Without what is installed in the tree: environments and packages."""
-    prefix = bench.place.start
-    shares = tuple(f"{share.removeprefix(prefix)}/" for share in bench.place.shares)
+    prefix = context.place.start
+    shares = tuple(f"{share.removeprefix(prefix)}/" for share in context.place.shares)
     return {path: tests for path, tests in runs.items() if not path.startswith(shares)}
 
 
 def _read_tool_lines(
-    bench: GateContext, folder: Path
+    context: GateContext, folder: Path
 ) -> tuple[dict[str, Lines], frozenset[str], frozenset[str]]:
     """Files of which a tool says itself what is executable, those that it cannot tell, builds."""
-    inside = partial(_inside, visible_root(bench))
+    inside = partial(_inside, visible_root(context))
     found: dict[str, Lines] = {}
-    for path in _reports(bench, folder):
+    for path in _reports(context, folder):
         text = text_of(path) or ""
-        read = from_cobertura if path.suffix == ".xml" else from_lcov
         above = (text_of(path.with_name("root")) or "").strip()
-        merge(found, read(text, partial(_below, above, inside)))
-    merge(found, from_go(text_of(folder / instrument.GO) or "", _go_path(bench)))
-    is_kept = partial(_is_kept, bench)
-    folded = v8.fold(folder / instrument.V8, inside, partial(source, bench), is_kept)
+        merge(found, from_lcov(text, partial(_below, above, inside)))
+    merge(found, from_go(text_of(folder / instrument.GO) or "", _go_path(context)))
+    is_kept = partial(_is_kept, context)
+    folded = v8.fold(folder / instrument.V8, inside, partial(source, context), is_kept)
     if not found and _ran_unseen(folder, {*folded.lines, *folded.translated}):
         return {}, frozenset(), frozenset()
     # Where a tool tells of a file itself it counted the source; V8 counted what was made of it.
@@ -109,36 +108,36 @@ def _read_tool_lines(
     own = {path: lines for path, lines in found.items() if not _is_installed(path)}
     translated = frozenset(folded.translated) - own.keys()
     loaded = {path for path, lines in own.items() if lines.ran} | translated
-    return own, translated, _find_builds(bench, loaded | folded.gone)
+    return own, translated, _find_builds(context, loaded | folded.gone)
 
 
-def _find_builds(bench: GateContext, loaded: Iterable[str]) -> frozenset[str]:
+def _find_builds(context: GateContext, loaded: Iterable[str]) -> frozenset[str]:
     """Loaded scripts that git does not track, that a command rewrote, or that the change built.
 
     One that is older than the task's changes cannot hold them, such as an ignored file that is
     copied into the tree.
     """
-    written = {one.path for one in bench.changes}
-    changed = (_time_of(bench, path) for path in written)
+    written = {one.path for one in context.changes}
+    changed = (_time_of(context, path) for path in written)
     since = min((time for time in changed if time is not None), default=0)
 
     def is_build(path: str) -> bool:
         if not is_written_in(path, "javascript") or _is_installed(path):
             return False
-        time = _time_of(bench, path)
+        time = _time_of(context, path)
         if time is None:
-            return bench.after(path) is None
-        if path in written and is_left_out(path, source(bench, path) or b""):
+            return context.after(path) is None
+        if path in written and is_left_out(path, source(context, path) or b""):
             return True
-        return time > since and bench.after(path) != source(bench, path)
+        return time > since and context.after(path) != source(context, path)
 
     return frozenset(filter(is_build, loaded))
 
 
-def _time_of(bench: GateContext, path: str) -> int | None:
+def _time_of(context: GateContext, path: str) -> int | None:
     """When a file of the tree was written, in nanoseconds; None where it is gone."""
     try:
-        return (project_tree(bench) / path).lstat().st_mtime_ns
+        return (project_tree(context) / path).lstat().st_mtime_ns
     except (OSError, ValueError):
         return None
 
@@ -146,21 +145,21 @@ def _time_of(bench: GateContext, path: str) -> int | None:
 def _ran_unseen(folder: Path, seen: set[str]) -> bool:
     """Whether the tests ran where nobody counts: in workers of vitest that was not let measure.
 
-    It was told `--no-coverage`, or may use a browser; what V8 saw is the tool's configuration.
+    It was given `--no-coverage`, or may use a browser; what V8 saw is the tool's configuration.
     """
     is_vitest = (folder / instrument.LCOV / instrument.VITEST).is_dir()
     return is_vitest and not any(map(holds_tests, seen))
 
 
-def _is_kept(bench: GateContext, path: str) -> bool:
-    return bench.after(path) is not None
+def _is_kept(context: GateContext, path: str) -> bool:
+    return context.after(path) is not None
 
 
 def _is_installed(path: str) -> bool:
     return "node_modules" in path.split("/")
 
 
-def _reports(bench: GateContext, folder: Path) -> Iterator[Path]:
+def _reports(context: GateContext, folder: Path) -> Iterator[Path]:
     yield from files_in(folder, end=".lcov")
     yield from files_in(folder, end="lcov.info")
     if (folder / instrument.LCOV).is_dir():
@@ -171,13 +170,13 @@ def _reports(bench: GateContext, folder: Path) -> Iterator[Path]:
     # Since then the run goes on: a report that is older tells of another one.
     started = folder.stat().st_ctime
     for name in _LEFT:
-        path = project_tree(bench) / name
+        path = project_tree(context) / name
         if not path.is_symlink() and path.is_file() and path.stat().st_mtime >= started - 1:
             yield path
 
 
-def _go_path(bench: GateContext) -> Inside:
-    module = module_of(text_of(project_tree(bench) / "go.mod") or "")
+def _go_path(context: GateContext) -> Inside:
+    module = module_of(text_of(project_tree(context) / "go.mod") or "")
 
     def inside(path: str) -> str | None:
         return path.removeprefix(f"{module}/") if path.startswith(f"{module}/") else None
@@ -185,9 +184,9 @@ def _go_path(bench: GateContext) -> Inside:
     return inside
 
 
-def source(bench: GateContext, path: str) -> bytes | None:
+def source(context: GateContext, path: str) -> bytes | None:
     """The bytes that ran: of the proposal, or of what a command made."""
-    file = project_tree(bench) / path
+    file = project_tree(context) / path
     try:
         return file.read_bytes() if is_fit(file) else None
     except OSError:
@@ -196,7 +195,7 @@ def source(bench: GateContext, path: str) -> bytes | None:
 
 def _tools(about: tuple[dict[str, str], ...]) -> tuple[tuple[str, str], ...]:
     names = ("python", "pytest", "coverage", "tracer", "environment")
-    found = {name: said[name][:_NAME] for said in about for name in names if said.get(name)}
+    found = {name: row[name][:_NAME] for row in about for name in names if row.get(name)}
     return tuple(sorted(found.items()))
 
 
@@ -213,12 +212,12 @@ def add_gap(place: Place, contract: str, why: str) -> None:
 
 
 def _find_missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
-    for said in about:
-        if said.get("gap"):
-            yield said["gap"]
-        if said.get("missing"):
-            why = f" ({said['why']})" if said.get("why") else ""
-            yield f"coverage.py is missing for Python {said.get('python', '')}{why}"
+    for row in about:
+        if row.get("gap"):
+            yield row["gap"]
+        if row.get("missing"):
+            why = f" ({row['why']})" if row.get("why") else ""
+            yield f"coverage.py is missing for Python {row.get('python', '')}{why}"
 
 
 # --- python data ----------------------------------------------------------------------
@@ -280,8 +279,8 @@ def _json_rows(file: Path, end: float) -> Iterator[Row]:
         if effects.monotonic() > end:
             return
         try:
-            test, path, said, *more = json.loads(line)
-            bits = bytes.fromhex(said)
+            test, path, ran, *more = json.loads(line)
+            bits = bytes.fromhex(ran)
             code = [bytes.fromhex(one) for one in more[:1]]
         except (ValueError, TypeError, RecursionError):
             continue
@@ -320,16 +319,16 @@ def numbers(bits: bytes) -> Iterator[int]:
 
 
 def read_about(folder: Path) -> tuple[dict[str, str], ...]:
-    """What the interpreters of a run said of themselves; see `sitecustomize_hook.note`."""
+    """What the interpreters of a run noted of themselves; see `sitecustomize_hook.note`."""
     found = []
     for line in (text_of(folder / ABOUT) or "").splitlines():
         try:
-            said = json.loads(line)
+            row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(said, dict):
+        if isinstance(row, dict):
             found.append(
-                {str(name)[:40]: _writable(str(value)[:200]) for name, value in said.items()}
+                {str(name)[:40]: _writable(str(value)[:200]) for name, value in row.items()}
             )
     return tuple(found)
 
@@ -357,32 +356,6 @@ def from_lcov(text: str, inside: Inside) -> dict[str, Lines]:
     return _lines_of(hits)
 
 
-def from_cobertura(text: str, inside: Inside) -> dict[str, Lines]:
-    """Cobertura's XML (its coverage-04.dtd): `class filename` with `line number hits`.
-
-    A document that declares entities is refused: it could grow without end.
-    """
-    import xml.etree.ElementTree as ET
-
-    if "<!ENTITY" in text:
-        return {}
-    try:
-        top = ET.fromstring(text)  # noqa: S314 - likewise
-    except (ET.ParseError, ValueError, RecursionError):
-        return {}
-    sources = [one.text.strip().rstrip("/") for one in top.iter("source") if one.text] or [""]
-    hits: dict[str, dict[int, int]] = {}
-    for each in top.iter("class"):
-        name = each.get("filename", "")
-        found = (inside(f"{source}/{name}" if source else name) for source in sources)
-        path = next((one for one in found if one), None) or inside(name)
-        if path is not None:
-            of_file = hits.setdefault(path, {})
-            for line in each.iter("line"):
-                _count(of_file, (line.get("number", ""), line.get("hits", "")))
-    return _lines_of(hits)
-
-
 def from_go(text: str, inside: Inside) -> dict[str, Lines]:
     """Cover profiles of Go (cmd/cover): `path:line.column,line.column statements count`."""
     hits: dict[str, dict[int, int]] = {}
@@ -402,9 +375,9 @@ def from_go(text: str, inside: Inside) -> dict[str, Lines]:
     return _lines_of(hits)
 
 
-def _count(lines: dict[int, int], said: Iterable[str]) -> None:
+def _count(lines: dict[int, int], row: Iterable[str]) -> None:
     try:
-        number, hits = (int(float(part)) for part in said)
+        number, hits = (int(float(part)) for part in row)
     except (ValueError, OverflowError):
         return
     if 0 < number <= _MOST_LINES:

@@ -1,6 +1,6 @@
 """How much of some lines was run: purely, from what was measured and the bytes of the files.
 
-Executable lines of a Python file, told by coverage.py's own parser without its exclusions.
+Executable lines of a Python file, found by coverage.py's own parser without its exclusions.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def weigh(
     `environment` is the commands' own: its PATH tells whether a language's tool is installed.
     """
     measured = assume_built(measured, own)
-    seen = {language_of(path) for path in (*measured.told, *measured.runs)}
+    seen = {language_of(path) for path in (*measured.lines, *measured.runs)}
     # Then a file of which it has no line did not run: nobody failed to measure it.
     if any(name in ("coverage", "tracer") for name, _ in measured.tools):
         seen.add("Python")
@@ -138,11 +138,11 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
     if path in measured.translated:
         return True
     pure = PurePosixPath(path)
-    if pure.suffix not in TYPED or path in measured.told:
+    if pure.suffix not in TYPED or path in measured.lines:
         return False
     # By the name alone, since compilers write into a folder of their own (`outDir`).
     made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
-    return any(PurePosixPath(one).name == made for one in measured.told)
+    return any(PurePosixPath(one).name == made for one in measured.lines)
 
 
 def _make_translated(language: str, path: str, measured: Measured) -> Unmeasured:
@@ -175,7 +175,7 @@ def _needed(path: str, environment: Mapping[str, str]) -> str:
 def _weigh_file(
     path: str, own: frozenset[int], measured: Measured, content: bytes
 ) -> Weighed | None:
-    """One file; None where its executable lines cannot be told."""
+    """One file; None where its executable lines are not known."""
     ran = measured.ran(path)
     if is_written_in(path, "python"):
         found, code = statements(content), measured.code.get(path)
@@ -187,7 +187,7 @@ def _weigh_file(
         whole = Lines(first, found.of(ran) & first)
         mine = found.of(own) & first
         return Weighed(path, Lines(mine, mine & whole.ran), whole)
-    whole = measured.told.get(path) or _not_loaded(path, content)
+    whole = measured.lines.get(path) or _not_loaded(path, content)
     return Weighed(path, Lines(whole.executable & own, whole.ran & own), whole)
 
 

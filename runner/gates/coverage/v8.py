@@ -55,13 +55,13 @@ def fold(
 ) -> Folded:
     """The lines of every file that ran, over all processes.
 
-    What was compiled is told beside its sources only where it is a file of the project itself.
+    What was compiled is listed beside its sources only where it is a file of the project itself.
     """
     whole = Folded()
     for file in files_in(folder, "coverage-", ".json"):
-        said = _parse(text_of(file) or "")
-        maps = said.get("source-map-cache")
-        for url, script in _scripts(said):
+        document = _parse(text_of(file) or "")
+        maps = document.get("source-map-cache")
+        for url, script in _scripts(document):
             ranges = _ranges(script)
             known = read_map(maps.get(url)) if isinstance(maps, dict) and url in maps else None
             path = inside(_path(url))
@@ -117,15 +117,15 @@ def _mapped(
 
 def _parse(text: str) -> dict[str, object]:
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
-def _scripts(said: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
+def _scripts(document: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
     """Address and counts of each script; test tools give some that they compile a bare path."""
-    scripts = said.get("result")
+    scripts = document.get("result")
     for script in scripts if isinstance(scripts, list) else ():
         url = script.get("url") if isinstance(script, dict) else None
         if isinstance(url, str) and url.startswith(("file:", "/")):
@@ -235,12 +235,12 @@ class SourceMap(NamedTuple):
     """Code units of what was compiled."""
 
 
-def read_map(said: object) -> SourceMap | None:
+def read_map(entry: object) -> SourceMap | None:
     """A map as Node keeps it in `source-map-cache`; None where there is none that can be read."""
-    if not isinstance(said, dict) or not isinstance(data := said.get("data"), dict):
+    if not isinstance(entry, dict) or not isinstance(data := entry.get("data"), dict):
         return None
     try:
-        lengths = [int(one) for one in said["lineLengths"]]
+        lengths = [int(one) for one in entry["lineLengths"]]
         sources = tuple(map(str, data["sources"]))
         texts = data.get("sourcesContent") or ()
         kept = tuple(one if isinstance(one, str) else None for one in texts)

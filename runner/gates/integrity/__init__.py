@@ -46,7 +46,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=INTEGRITY, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What the proposal takes away from tests, and what its new tests lack.
 
     A listing excuses a test that says less only where a person wrote it or will have seen it.
@@ -54,22 +54,22 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     return Proved(
         None,
         findings(
-            bench.changes,
-            bench.before,
-            bench.task,
-            reviewed=bench.reviewed,
-            by_person=bench.by_person,
-            is_test=bench.is_test,
-            meant=_meaning(bench),
+            context.changes,
+            context.before,
+            context.task,
+            reviewed=context.reviewed,
+            by_person=context.by_person,
+            is_test=context.is_test,
+            meant=_meaning(context),
         ),
     )
 
 
-def _meaning(bench: GateContext) -> Callable[[str, str], str]:
+def _meaning(context: GateContext) -> Callable[[str, str], str]:
     """What of the plan asks for the deletion of a test; read at the first that is gone."""
 
     @cache
     def known() -> meant_tests.Meaning:
-        return meant_tests.Meaning.of(bench)
+        return meant_tests.Meaning.of(context)
 
-    return lambda path, test: known().of_text(test, path, task=bench.task)
+    return lambda path, test: known().of_test(test, path)

@@ -86,8 +86,8 @@ def _find_deleted(
     names = {body.name for body in _tests(change.path, change.content)}
     for body in named:
         if body.name not in names and body.code not in kept:
-            said = f"the test {body.name} is gone (line {body.line} before)"
-            yield body.line, said, meant(change.path, body.name)
+            message = f"the test {body.name} is gone (line {body.line} before)"
+            yield body.line, message, meant(change.path, body.name)
 
 
 def _make_deletion(path: str, line: int, message: str, why: str, hint: str) -> Finding:

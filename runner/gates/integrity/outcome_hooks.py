@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +21,6 @@ _HOOKS = regex(
 _ASSERTIONS = regex(
     r"TestCase\.(?:assert\w*|fail\w*|subTest|run)\Z|\Apytest\.(?:raises|fail|approx|warns)\Z"
 )
-_NO_PRODUCTS = sys.stdlib_module_names | {"pytest", "_pytest", "hypothesis", "mock"}
 _TAMPERS = regex(
     r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
     r"|pop)|\bskip\b|\bxfail\b|_exit\b|\bexit\b|\breturn True\b|\breturn 0\b"
@@ -59,7 +56,7 @@ def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
     tree = python_tree(source)
     if tree is None:
         return []
-    found = [(ast.unparse(node), node.lineno, True) for node in _replaced_products(tree)]
+    found: list[tuple[str, int, bool]] = []
     calls = (name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
     forks = any(name.endswith(("fork", "forkpty")) for name in calls)  # then a child may end so
     for node in ast.walk(tree):
@@ -72,58 +69,6 @@ def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
         elif isinstance(node, ast.Call | ast.Assign) and _breaks(node):
             found.append((ast.unparse(node), node.lineno, True))
     return found
-
-
-def _replaced_products(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Functions of an imported module that are replaced as the file is imported."""
-    imported = {
-        one.asname or one.name.partition(".")[0]
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for one in node.names
-        if _is_product(node, one.name)
-    }
-    own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
-    for node in tree.body:
-        if _changes_private(node, imported):
-            yield node
-            continue
-        match node:
-            case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                pass
-            case ast.Expr(ast.Call(func=ast.Name("setattr"), args=[target, _, value])):
-                pass
-            case _:
-                continue
-        replaces = isinstance(value, ast.Lambda) or (
-            isinstance(value, ast.Name | ast.Call) and name_of(value).partition(".")[0] in own
-        )
-        if replaces and name_of(target).partition(".")[0] in imported:
-            yield node
-
-
-_CHANGING = frozenset({"append", "clear", "extend", "insert", "pop", "remove", "update"})
-
-
-def _changes_private(node: ast.stmt, imported: set[str]) -> bool:
-    """Whether data that a module keeps to itself is set or changed from outside."""
-    match node:
-        case ast.Assign(targets=[ast.Subscript(value=target)]):
-            pass
-        case ast.Assign(targets=[ast.Attribute() as target]):
-            pass
-        case ast.Expr(ast.Call(func=ast.Attribute(value=target, attr=name))) if name in _CHANGING:
-            pass
-        case _:
-            return False
-    first, _, rest = name_of(target).partition(".")
-    return first in imported and re.match(r"(?:\w+\.)*_[A-Za-z]\w*\Z", rest) is not None
-
-
-def _is_product(node: ast.Import | ast.ImportFrom, name: str) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        name = "" if node.level else node.module or ""
-    return name.partition(".")[0] not in _NO_PRODUCTS
 
 
 def _breaks(node: ast.Call | ast.Assign) -> bool:

@@ -20,7 +20,6 @@ else:
     can_fail = lazy_module("runner.gates.mutation.can_fail")
 
 ID = "mutation"
-_BAD = frozenset({Verdict.FAIL, Verdict.KNOWN})
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -31,13 +30,16 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, context: GateContext) -> Proved:
     """Ask what fails on other bytes, where the task's own proof is good so far."""
-    if bench.on_base is None or not bench.changes or bench.refused or not is_proven(bench):
+    if context.on_base is None or not context.changes or context.refused or not is_proven(context):
         return Proved(None)
-    return can_fail.evaluate(check, bench)
+    return can_fail.evaluate(check, context)
 
 
-def is_proven(bench: GateContext) -> bool:
-    """Whether no check before failed: of a failed proof nothing is to be shown."""
-    return not any(one.verdict in _BAD for one in bench.proofs)
+def is_proven(context: GateContext) -> bool:
+    """Return whether the task's own proof is good; a gate that was red before does not matter."""
+    return not any(
+        one.verdict is Verdict.FAIL or (one.verdict is Verdict.KNOWN and one.kind != "gate")
+        for one in context.proofs
+    )

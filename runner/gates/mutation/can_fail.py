@@ -5,19 +5,18 @@ All run a contract of the task in the scratch tree on other bytes (`base_result.
 
 from __future__ import annotations
 
-import re
-import shlex
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates import commands, contract_tests
+from runner.gates import commands, contract_tests, lenient_scripts
 from runner.gates.base import Check, Proved
 from runner.gates.base_result import BaseResult, earlier
 from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions
+from runner.gates.mutation.selected_tests import select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
 from runner.gates.mutation.stubs import stub_changes
@@ -40,11 +39,8 @@ _LEAST_SECONDS, _MOST_SECONDS, _SHARE = 2.0, 10.0, 0.2
 """What small changes may take: a share of the proof, or what an answer takes of a small task."""
 _SLOWER = 3.0
 """How many times as long as its contract a stub or a small change may run."""
-_MOST_NAMED = 40
-"""Tests that are named to pytest; where more notice the stub, all run."""
 _NAMES_SHOWN = 5
 _LONGEST = 120
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 NO_BODY = "no function body to replace"
 NO_TIME = "out of time"
 NO_BUILD = "the stubbed code does not build"
@@ -69,40 +65,36 @@ class Shown:
     """Small changes for which there was no time."""
 
 
-def evaluate(check: Check, bench: GateContext) -> Proved:
+def evaluate(check: Check, context: GateContext) -> Proved:
     """Findings where nothing fails, and a proof that names what was tried."""
     began = effects.monotonic()
-    bench = replace(bench, tell=_ignore_line)  # a failure is what is looked for
-    asked = tuple(_checks_that_count(bench))
+    context = replace(context, tell=lambda _line: None)  # a failure is what is looked for
+    asked = tuple(_checks_that_count(context))
     if not asked:
         return Proved(None)
     shown = Shown()
-    stubbed = stub_changes(bench.changes, bench.before_own_work, bench.is_test)
-    run_stub(shown, asked, stubbed, bench)
-    findings = tuple(_refuse_stub(check, shown, bench))
-    if shown.by and bench.settings.mutation != "off" and not bench.by_person:
-        _run_small_changes(shown, asked, bench)
-        findings += tuple(_ask_about_small_changes(check, shown, bench))
+    stubbed = stub_changes(context.changes, context.before_own_work, context.is_test)
+    run_stub(shown, asked, stubbed, context)
+    findings = tuple(_refuse_stub(check, shown, context))
+    if shown.by and context.settings.mutation != "off" and not context.by_person:
+        _run_small_changes(shown, asked, context)
+        findings += tuple(_ask_about_small_changes(check, shown, context))
     if not findings:
         contracts = tuple(one for one in asked if one.kind == "test")
-        findings += red_first.findings(contracts, bench, stub_noticed=bool(shown.by))
+        findings += red_first.findings(contracts, context, stub_noticed=bool(shown.by))
     refused = any(one.refuses and not one.asks for one in findings)
-    idle = frozenset[str]() if refused else _find_idle(shown, asked, bench)
-    reported = find_reported_survivors(bench, [one.path for one in bench.changes])
+    idle = frozenset[str]() if refused else _find_idle(shown, asked, context)
+    reported = find_reported_survivors(context, [one.path for one in context.changes])
     proof = _proof(check, shown, findings, reported, effects.monotonic() - began)
     tells = not shown.unmeasured or proof.note not in ("", NO_BODY, NO_CONTRACT)
     return Proved(proof if tells else None, findings, unshown=idle)
 
 
-def _ignore_line(_line: str) -> None:
-    """A person reads the findings alone."""
-
-
-def _checks_that_count(bench: GateContext) -> Iterator[Check]:
+def _checks_that_count(context: GateContext) -> Iterator[Check]:
     """The contracts and gates of the task that passed by tests or an exit code, best first."""
-    own = contract_tests.checks(bench.task, bench.settings)
-    gates = commands.checks(bench.task, bench.settings)
-    proofs = {one.id: one for one in bench.proofs}
+    own = contract_tests.checks(context.task, context.settings)
+    gates = commands.checks(context.task, context.settings)
+    proofs = {one.id: one for one in context.proofs}
     rows = []
     for one in (*own, *gates):
         proof = proofs.get(one.id)
@@ -119,13 +111,13 @@ def _checks_that_count(bench: GateContext) -> Iterator[Check]:
 
 
 def run_stub(
-    shown: Shown, asked: tuple[Check, ...], stubbed: tuple[Change, ...], bench: GateContext
+    shown: Shown, asked: tuple[Check, ...], stubbed: tuple[Change, ...], context: GateContext
 ) -> None:
     """Run the checks on the stubbed tree until one fails; gates where there is no contract."""
     contracts = tuple(one for one in asked if one.kind == "test" and not one.fails)
     gates = () if any(one.kind == "test" for one in asked) else asked
     if not stubbed:
-        unread = next(_find_unread(bench), "")
+        unread = next(_find_unread(context), "")
         shown.unmeasured = f"no syntax tree of {unread}" if unread else NO_BODY
         return
     if not (contracts or gates):
@@ -133,7 +125,7 @@ def run_stub(
         return
     paths = {one.path for one in stubbed}
     for one in (*contracts, *gates):
-        seen = earlier(_with_patience(one, bench), bench, stubbed)
+        seen = earlier(_with_patience(one, context), context, stubbed)
         if seen is None:
             shown.unmeasured = NO_TIME
         elif seen.passed:
@@ -144,29 +136,33 @@ def run_stub(
             shown.unmeasured = ""
             shown.by[one.id] = seen
             return
-    if any(one.content and is_left_out(one.path, one.content) for one in bench.changes):
+    if any(one.content and is_left_out(one.path, one.content) for one in context.changes):
         shown.unmeasured = shown.unmeasured or OTHER_BUILD
 
 
-def _find_unread(bench: GateContext) -> Iterator[str]:
+def _find_unread(context: GateContext) -> Iterator[str]:
     """The code files of the change whose functions cannot be read here."""
-    code = [one for one in bench.changes if one.content is not None and is_code(one.path)]
+    code = [one for one in context.changes if one.content is not None and is_code(one.path)]
     for one in code:
-        if not bench.is_test(one.path) and code_of(one.path, one.content) is None:
+        if not context.is_test(one.path) and code_of(one.path, one.content) is None:
             yield one.path
 
 
-def _with_patience(check: Check, bench: GateContext) -> Check:
+def _with_patience(check: Check, context: GateContext) -> Check:
     """A limit by what the check took on the proposal: a stub may wait for what never comes."""
-    took = next((one.seconds for one in bench.proofs if one.id == check.id), 0.0)
+    took = next((one.seconds for one in context.proofs if one.id == check.id), 0.0)
     hard = min(check.limits.hard, _SLOWER * took + 10.0)
     return replace(check, limits=replace(check.limits, hard=hard))
 
 
-def _refuse_stub(check: Check, shown: Shown, bench: GateContext) -> Iterator[Finding]:
-    if shown.by or shown.unmeasured or not any(_is_contract(one, bench) for one in shown.passing):
+def _refuse_stub(check: Check, shown: Shown, context: GateContext) -> Iterator[Finding]:
+    if (
+        shown.by
+        or shown.unmeasured
+        or {one.id for one in context.task.test_contracts}.isdisjoint(shown.passing)
+    ):
         return
-    path, line, names = _stubbed_places(bench)
+    path, line, names = _stubbed_places(context)
     yield Finding(
         check=check.id,
         message=f"no test contract fails when {_join(names)} raises an exception",
@@ -178,18 +174,14 @@ def _refuse_stub(check: Check, shown: Shown, bench: GateContext) -> Iterator[Fin
     )
 
 
-def _is_contract(id_: str, bench: GateContext) -> bool:
-    return any(one.id == id_ for one in bench.task.test_contracts)
-
-
-def _stubbed_places(bench: GateContext) -> tuple[str, int, list[str]]:
+def _stubbed_places(context: GateContext) -> tuple[str, int, list[str]]:
     """The first stubbed function's file and line, and the names of all."""
     found = [
         (one.path, function.line, function.name)
-        for one in bench.changes
-        if one.content is not None and not bench.is_test(one.path)
+        for one in context.changes
+        if one.content is not None and not context.is_test(one.path)
         if not is_left_out(one.path, one.content)
-        for function in find_changed_functions(one.path, bench.before(one.path), one.content)
+        for function in find_changed_functions(one.path, context.before(one.path), one.content)
     ]
     path, line, _ = found[0]
     return path, line, [name for _, _, name in found]
@@ -204,18 +196,18 @@ def _join(names: list[str]) -> str:
 # --- small changes --------------------------------------------------------------------
 
 
-def _run_small_changes(shown: Shown, asked: tuple[Check, ...], bench: GateContext) -> None:
+def _run_small_changes(shown: Shown, asked: tuple[Check, ...], context: GateContext) -> None:
     """Run small changes of each function, until one is noticed, by what notices the stub."""
     ((id_, seen),) = shown.by.items()
     check = next(one for one in asked if one.id == id_)
-    took = next((one.seconds for one in bench.proofs if one.id == id_), 0.0)
+    took = next((one.seconds for one in context.proofs if one.id == id_), 0.0)
     few = min((_ENOUGH + 1) * took, _MOST_SECONDS)
-    left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in bench.proofs))
-    selected = _select_tests(seen, bench)
+    left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in context.proofs))
+    selected = select_tests(seen.failing, context)
     answered: set[tuple[str, str]] = set()
     tried = 0
-    for one in _small_changes(bench):
-        if tried == MOST_CHANGES or bench.cancelled.is_set():
+    for one in _small_changes(context):
+        if tried == MOST_CHANGES or context.cancelled.is_set():
             break
         if (one.path, one.function) in answered:
             continue
@@ -224,7 +216,7 @@ def _run_small_changes(shown: Shown, asked: tuple[Check, ...], bench: GateContex
             break
         tried += 1
         began = effects.monotonic()
-        ended = _run_small_change(one, check, selected, bench)
+        ended = _run_small_change(one, check, selected, context)
         left -= effects.monotonic() - began
         if ended is None:
             shown.unknown += 1
@@ -235,16 +227,16 @@ def _run_small_changes(shown: Shown, asked: tuple[Check, ...], bench: GateContex
             shown.survived.append(one)
 
 
-def _small_changes(bench: GateContext) -> Iterator[SmallChange]:
-    for one in bench.changes:
+def _small_changes(context: GateContext) -> Iterator[SmallChange]:
+    for one in context.changes:
         content = one.content
-        if content is None or bench.is_test(one.path) or is_left_out(one.path, content):
+        if content is None or context.is_test(one.path) or is_left_out(one.path, content):
             continue
-        yield from find_small_changes(one.path, bench.before(one.path), content)
+        yield from find_small_changes(one.path, context.before(one.path), content)
 
 
 def _run_small_change(
-    one: SmallChange, check: Check, bench: GateContext, tested: GateContext
+    one: SmallChange, check: Check, context: GateContext, tested: GateContext
 ) -> bool | None:
     """Whether the check fails with it; None where that is not known."""
     content = one.apply_to(tested.after(one.path) or b"")
@@ -254,32 +246,17 @@ def _run_small_change(
         else change
         for change in tested.changes
     )
-    seen = earlier(_with_patience(check, tested), bench, changes)
+    seen = earlier(_with_patience(check, tested), context, changes)
     if seen is None or any(path == one.path for path, _ in seen.misfits):
         return None
     return not seen.passed
 
 
-def _select_tests(seen: BaseResult, bench: GateContext) -> GateContext:
-    """Have pytest run the tests alone that notice the stub, and end at the first failure.
-
-    A word of `-k` also chooses tests whose names contain it: more may run, never fewer.
-    """
-    names = {re.split(r"::|\.", test.partition("[")[0])[-1] for test in seen.failing}
-    plain = all(_IDENTIFIER.fullmatch(name) for name in names)
-    words = "-x"
-    if names and plain and len(names) <= _MOST_NAMED:
-        words += f" -k {shlex.quote(' or '.join(sorted(names)))}"
-    given = bench.environment.get("PYTEST_ADDOPTS", "")
-    environment = {**bench.environment, "PYTEST_ADDOPTS": f"{given} {words}".strip()}
-    return replace(bench, environment=environment)
-
-
-def _ask_about_small_changes(check: Check, shown: Shown, bench: GateContext) -> Iterator[Finding]:
+def _ask_about_small_changes(check: Check, shown: Shown, context: GateContext) -> Iterator[Finding]:
     if shown.noticed or len(shown.survived) < _ENOUGH:
         return
     first = shown.survived[0]
-    rows = partial(format_change, bench=bench)
+    rows = partial(format_change, context=context)
     yield Finding(
         check=check.id,
         message=f"no test notices any of {len(shown.survived)} small changes to "
@@ -292,9 +269,9 @@ def _ask_about_small_changes(check: Check, shown: Shown, bench: GateContext) -> 
     )
 
 
-def format_change(one: SmallChange, bench: GateContext) -> Iterator[str]:
+def format_change(one: SmallChange, context: GateContext) -> Iterator[str]:
     """The line as it is, and with the change in it."""
-    content = bench.after(one.path) or b""
+    content = context.after(one.path) or b""
     yield f"{one.path}:{one.line}"
     for sign, text in (("-", content), ("+", one.apply_to(content))):
         line = text.split(b"\n")[one.line - 1].decode("utf-8", "replace").strip()
@@ -304,17 +281,21 @@ def format_change(one: SmallChange, bench: GateContext) -> Iterator[str]:
 # --- what it comes to -----------------------------------------------------------------
 
 
-def _find_idle(shown: Shown, asked: tuple[Check, ...], bench: GateContext) -> frozenset[str]:
+def _find_idle(shown: Shown, asked: tuple[Check, ...], context: GateContext) -> frozenset[str]:
     """The checks of which nothing showed that they can fail: neither the stub nor the base.
 
     Those after the first that can fail are worth no more than it, and do not run.
     """
     found: dict[str, str] = {}
+    counted = {one.id for one in context.proofs if one.counts}
     for one in asked:
         if one.id in shown.by:
             break
-        if one.command not in found.values():  # a gate may repeat a contract
-            seen = red_first.run_before(one, bench)
+        lost = (
+            one.id not in counted and lenient_scripts.can_fail(one.command, context.after) is False
+        )
+        if not lost and one.command not in found.values():  # a gate may repeat a contract
+            seen = red_first.run_before(one, context)
             if seen is not None and not seen.passed:
                 break
         found[one.id] = one.command

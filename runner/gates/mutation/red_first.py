@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base_result import earlier
 from runner.gates.mutation.function_bodies import code_of, functions_in
+from runner.gates.mutation.selected_tests import find_changed_tests, select_tests
 from runner.model import Action, Change, Finding, Severity, digest_of
 from runner.model.grades import is_code
 from runner.plan.task_types import classify
@@ -40,18 +41,24 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
     return is_new_work and (by_a_machine or written == "bugfix")
 
 
-def run_before(check: Check, bench: GateContext) -> BaseResult | None:
+def run_before(check: Check, context: GateContext) -> BaseResult | None:
     """How a check ends on the base with the tests of the change; None where that is not known.
 
     What the task landed earlier is taken back: a task that is built again is not shown by it.
+    The tests that the change adds or changes run first: where one of them fails, the check fails.
     """
-    tests = [one for one in bench.changes if bench.is_test(one.path)]
-    own = (path for path in bench.former if not bench.is_test(path))
-    return earlier(check, bench, (*tests, *(_take_back(path, bench) for path in own)))
+    tests = [one for one in context.changes if context.is_test(one.path)]
+    own = (path for path in context.former if not context.is_test(path))
+    changes = (*tests, *(_take_back(path, context) for path in own))
+    if changed := find_changed_tests(check, context):
+        seen = earlier(check, select_tests(changed, context), changes)
+        if seen is not None and not seen.passed and seen.failing:
+            return seen
+    return earlier(check, context, changes)
 
 
-def _take_back(path: str, bench: GateContext) -> Change:
-    now, then = bench.before(path), bench.former[path]
+def _take_back(path: str, context: GateContext) -> Change:
+    now, then = context.before(path), context.former[path]
     before = None if now is None else digest_of(now)
     if then is None:
         return Change(path, Action.DELETE, 0, before, None)
@@ -59,28 +66,28 @@ def _take_back(path: str, bench: GateContext) -> Change:
 
 
 def findings(
-    checks: Sequence[Check], bench: GateContext, *, stub_noticed: bool
+    checks: Sequence[Check], context: GateContext, *, stub_noticed: bool
 ) -> tuple[Finding, ...]:
     """An error for each contract that passes without the change, where that is required.
 
     Else one question where none of them fails.
     """
-    if not bench.red_first:
+    if not context.red_first:
         return ()
-    if bench.task.red_first or bench.settings.red_first == "always":
-        passing = [one for one in checks if _passes_before(one, bench)]
+    if context.task.red_first or context.settings.red_first == "always":
+        passing = [one for one in checks if _passes_before(one, context)]
         return tuple(_require(one.id) for one in passing)
-    if not checks or _needs_no_test(bench, stub_noticed=stub_noticed):
+    if not checks or _needs_no_test(context, stub_noticed=stub_noticed):
         return ()
-    if not all(_passes_before(one, bench) for one in checks):
+    if not all(_passes_before(one, context) for one in checks):
         return ()
-    severity = Severity.WARNING if bench.by_person else Severity.QUESTION
+    severity = Severity.WARNING if context.by_person else Severity.QUESTION
     hint = "add a test of what the change adds: it must fail until that is there"
     return (Finding(CHECK, "no test fails without this change", severity=severity, hint=hint),)
 
 
-def _passes_before(check: Check, bench: GateContext) -> bool:
-    seen = run_before(check, bench)
+def _passes_before(check: Check, context: GateContext) -> bool:
+    seen = run_before(check, context)
     return seen is not None and seen.passed
 
 
@@ -92,20 +99,20 @@ def _require(id_: str) -> Finding:
     )
 
 
-def _needs_no_test(bench: GateContext, *, stub_noticed: bool) -> bool:
+def _needs_no_test(context: GateContext, *, stub_noticed: bool) -> bool:
     """Whether the change adds no behaviour, or none beyond functions that tests notice."""
-    code = [one for one in bench.changes if is_code(one.path) and not bench.is_test(one.path)]
-    if all(_has_same_code(one, bench) for one in code):
+    code = [one for one in context.changes if is_code(one.path) and not context.is_test(one.path)]
+    if all(_has_same_code(one, context) for one in code):
         return True
-    return stub_noticed and not any(_adds_function(one, bench) for one in code)
+    return stub_noticed and not any(_adds_function(one, context) for one in code)
 
 
-def _has_same_code(change: Change, bench: GateContext) -> bool:
+def _has_same_code(change: Change, context: GateContext) -> bool:
     """Whether a file is equal but for comments, docstrings, annotations and type-only code."""
-    before = code_of(change.path, bench.before(change.path))
+    before = code_of(change.path, context.before(change.path))
     return before is not None and before == code_of(change.path, change.content)
 
 
-def _adds_function(change: Change, bench: GateContext) -> bool:
-    known = {one.name for one in functions_in(change.path, bench.before(change.path))}
+def _adds_function(change: Change, context: GateContext) -> bool:
+    known = {one.name for one in functions_in(change.path, context.before(change.path))}
     return any(one.name not in known for one in functions_in(change.path, change.content))

@@ -20,10 +20,10 @@ _LARGEST = 50_000_000
 """Bytes of a report that is read."""
 
 
-def find_reported_survivors(bench: GateContext, paths: Collection[str]) -> tuple[str, ...]:
+def find_reported_survivors(context: GateContext, paths: Collection[str]) -> tuple[str, ...]:
     """`path:line` of each mutant in these files that the report of the proposal calls survived."""
     for place in _PLACES:
-        file = bench.place.tree / bench.place.start / place
+        file = context.place.tree / context.place.start / place
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST:
             continue
         return tuple(dict.fromkeys(_survivors(_read(file.read_bytes()), paths)))

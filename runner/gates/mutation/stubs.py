@@ -24,7 +24,7 @@ def stub_changes(
 ) -> tuple[Change, ...]:
     """The changes with all functions of the product that they touch raising; empty for none.
 
-    `base_result.earlier(check, bench, stubbed)` runs a check on that tree.
+    `base_result.earlier(check, context, stubbed)` runs a check on that tree.
     """
     stubbed = tuple(
         one if is_test(one.path) else stub_change(one, before(one.path)) for one in changes

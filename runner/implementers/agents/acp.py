@@ -41,9 +41,9 @@ def is_acp(name: str) -> bool:
     return name.casefold().startswith(PREFIX) and len(name) > len(PREFIX)
 
 
-def line_of(name: str, told: str) -> str:
+def line_of(name: str, line: str) -> str:
     """The agent's line of shell: what the person says, else its usual one; empty for none."""
-    return told or _LINES.get(name.casefold().removeprefix(PREFIX), ("", ""))[0]
+    return line or _LINES.get(name.casefold().removeprefix(PREFIX), ("", ""))[0]
 
 
 def make_preset(name: str, line: str) -> Preset:

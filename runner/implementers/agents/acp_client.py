@@ -30,7 +30,7 @@ VERSION = 1
 # 5.1).
 _LOGIN = -32000
 _NO_METHOD, _BAD_PARAMS = -32601, -32602
-_LONGEST_SAID = 2_000
+_LONGEST_TEXT = 2_000
 _MOST_ASKED = 500
 _STOPS = {
     "max_tokens": "it stopped at its limit of tokens",
@@ -39,7 +39,7 @@ _STOPS = {
     "cancelled": "it was cancelled",
 }
 _TO_END = 3
-"""Seconds that an agent has after it was told that its session is cancelled."""
+"""Seconds that an agent has after its session was cancelled."""
 
 
 class _Over(Exception):  # noqa: N818 - no error: the session's end
@@ -64,9 +64,9 @@ class _Refusal:
         raise _Over(f"{doing}: {self.words}")
 
 
-def emit(kind: str, **said: object) -> None:
+def emit(kind: str, **fields: object) -> None:
     """Print one event."""
-    sys.stdout.write(json.dumps({"type": f"acp.{kind}", **said}) + "\n")
+    sys.stdout.write(json.dumps({"type": f"acp.{kind}", **fields}) + "\n")
     sys.stdout.flush()
 
 
@@ -77,7 +77,7 @@ def log(line: str) -> None:
         sys.stdout.flush()
 
 
-def _told(value: object) -> Mapping[str, Any]:
+def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
@@ -102,7 +102,7 @@ class Client:
     session: str = ""
     _number: int = 0
     _asked: int = 0
-    _said: str = ""
+    _text: str = ""
     _is_within: bool = False
     """Whether a part of a message was printed, and its end was not."""
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Client:
         self.flush()
         if isinstance(done, _Refusal):
             done.end("it could not answer")
-        usage = _told(done.get("usage"))
+        usage = _object(done.get("usage"))
         if usage:
             emit("usage", **{name: usage.get(name) for name in usage})
         reason = _text(done.get("stopReason"))
@@ -150,7 +150,7 @@ class Client:
         # session (ACP, "Initialization").
         if version != VERSION or isinstance(version, bool):
             raise _Over(f"it speaks version {version} of the protocol, and we speak {VERSION}")
-        emit("began", agent=_text(_told(known.get("agentInfo")).get("name")))
+        emit("began", agent=_text(_object(known.get("agentInfo")).get("name")))
         return known
 
     def _open(self, known: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -169,7 +169,7 @@ class Client:
     def _choose_model(self, opened: Mapping[str, Any]) -> None:
         """Have it use the model of the settings. Raises _Over where it offers no such one."""
         session, wanted = self.session, self.model
-        offered = _told(opened.get("models")).get("availableModels")
+        offered = _object(opened.get("models")).get("availableModels")
         if wanted in {_text(one.get("modelId")) for one in _rows(offered)}:
             asked = {"sessionId": session, "modelId": wanted}
             done = self.request("session/set_model", asked)
@@ -196,7 +196,7 @@ class Client:
             elif row.get("id") == number and not isinstance(row.get("id"), bool):
                 if "error" in row:
                     return _refusal(row["error"])
-                return _told(row.get("result"))
+                return _object(row.get("result"))
 
     def _send(self, row: Mapping[str, Any]) -> None:
         line = json.dumps({"jsonrpc": "2.0", **row}).encode()
@@ -224,17 +224,17 @@ class Client:
     # --- what the agent says ------------------------------------------------------------
 
     def _hear(self, row: Mapping[str, Any]) -> None:
-        method, params = row.get("method"), _told(row.get("params"))
+        method, params = row.get("method"), _object(row.get("params"))
         # Without an id it is a notification, which gets no answer (JSON-RPC 2.0, 4.1).
         if "id" not in row:
             if method == "session/update" and params.get("sessionId") == self.session:
-                self._update(_told(params.get("update")))
+                self._update(_object(params.get("update")))
             return
         if method == "session/request_permission":
             self._permit(row["id"], params)
             return
-        said = f"{_text(method)} is not offered: work in the folder itself"
-        self._send({"id": row["id"], "error": {"code": _NO_METHOD, "message": said}})
+        message = f"{_text(method)} is not offered: work in the folder itself"
+        self._send({"id": row["id"], "error": {"code": _NO_METHOD, "message": message}})
 
     def _permit(self, number: object, params: Mapping[str, Any]) -> None:
         """Answer a question by the rules. Raises _Over where it asks without end."""
@@ -243,7 +243,7 @@ class Client:
         if self._asked > _MOST_ASKED:
             raise _Over(f"it asked for permission more than {_MOST_ASKED} times")
         options = list(_rows(params.get("options")))
-        call = _told(params.get("toolCall"))
+        call = _object(params.get("toolCall"))
         if params.get("sessionId") != self.session or not options or not call:
             error = {"code": _BAD_PARAMS, "message": "this is no question of this session"}
             self._send({"id": number, "error": error})
@@ -253,13 +253,13 @@ class Client:
         # it.
         whole = {**self._calls.get(key, {}), **{n: v for n, v in call.items() if v is not None}}
         answer = answer_permission(Asked(whole, self.folder, self.rules), options)
-        emit("permission", title=_text(whole.get("title")), **answer.told)
+        emit("permission", title=_text(whole.get("title")), **answer.event)
         self._send({"id": number, "result": {"outcome": answer.outcome}})
 
     def _update(self, update: Mapping[str, Any]) -> None:
         kind = update.get("sessionUpdate")
         if kind == "agent_message_chunk":
-            content = _told(update.get("content"))
+            content = _object(update.get("content"))
             if content.get("type") == "text":
                 self._say(_text(content.get("text")))
             return
@@ -270,7 +270,7 @@ class Client:
             rows = [_text(one.get("content")) for one in _rows(update.get("entries"))]
             emit("plan", entries=rows[:50])
         elif kind == "usage_update":
-            cost = _told(update.get("cost"))
+            cost = _object(update.get("cost"))
             dollars = cost.get("amount") if cost.get("currency") == "USD" else None
             emit("context", used=update.get("used"), dollars=dollars)
         else:
@@ -288,32 +288,32 @@ class Client:
             about = {"path": places[0]} if places else {}
             raw = known.get("rawInput")
             named = _text(known.get("title")) or _text(known.get("kind")) or "tool"
-            emit("call", id=key, name=named, arguments={**about, **_told(raw), "title": named})
+            emit("call", id=key, name=named, arguments={**about, **_object(raw), "title": named})
         if status in ("completed", "failed"):
             emit("return", id=key, failed=status == "failed")
 
     def _say(self, text: str) -> None:
-        """Chunks come word by word: lines of them are told, and the rest at the next event."""
-        self._said += text
-        if "\n" in text or len(self._said) > _LONGEST_SAID:
+        """Print whole lines of the chunks, and the rest at the next event."""
+        self._text += text
+        if "\n" in text or len(self._text) > _LONGEST_TEXT:
             self.flush(ends=False)
 
     def flush(self, *, ends: bool = True) -> None:
-        """Print what it said; `ends` where its message is over."""
-        if self._said:
-            emit("text", text=self._said)
-            self._said, self._is_within = "", True
+        """Print the collected text; `ends` where the message is over."""
+        if self._text:
+            emit("text", text=self._text)
+            self._text, self._is_within = "", True
         if ends and self._is_within:
             emit("message")
             self._is_within = False
 
 
 def _refusal(error: object) -> _Refusal:
-    said = _told(error)
-    words = _text(said.get("message")) or "it did not say why"
-    data = said.get("data")
+    fields = _object(error)
+    words = _text(fields.get("message")) or "it did not say why"
+    data = fields.get("data")
     more = data if isinstance(data, str) else json.dumps(data) if data else ""
-    return _Refusal(said.get("code"), f"{words} {more}".strip()[:_LONGEST_SAID])
+    return _Refusal(fields.get("code"), f"{words} {more}".strip()[:_LONGEST_TEXT])
 
 
 def _methods_of_keys(known: Mapping[str, Any]) -> Iterator[str]:

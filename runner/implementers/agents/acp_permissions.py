@@ -37,7 +37,7 @@ class Asked:
     """One question."""
 
     call: Mapping[str, Any]
-    """The tool's call, with all that was told of it."""
+    """The tool's call, with everything known of it."""
     folder: str
     rules: str
 
@@ -47,7 +47,7 @@ class PermissionReply:
     """What the agent is answered."""
 
     outcome: Mapping[str, str]
-    told: Mapping[str, object]
+    event: Mapping[str, object]
     """For whoever follows the session: whether it may, and why not."""
 
 
@@ -107,7 +107,7 @@ def _writes(call: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         if call["kind"] == "delete":
             patch = f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch"
             yield {"input": patch}
-        else:  # its content is not told: the path alone is judged
+        else:  # its content is not known: the path alone is judged
             yield {"notebook_path": path}
 
 
@@ -117,18 +117,18 @@ def _places(call: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(one, dict) and isinstance(one.get("path"), str) and one["path"]:
             yield one["path"]
     raw = call.get("rawInput")
-    told = raw if isinstance(raw, dict) else {}
-    yield from (one for name in _PATHS if isinstance(one := told.get(name), str) and one)
+    fields = raw if isinstance(raw, dict) else {}
+    yield from (one for name in _PATHS if isinstance(one := fields.get(name), str) and one)
 
 
 def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
     """What `runner hook` says against a call; a hook that cannot answer refuses."""
     call = {"cwd": asked.folder, "tool_name": tool, "tool_input": arguments}
-    with tempfile.TemporaryFile() as said:
-        said.write(json.dumps(call).encode("utf-8", "replace"))
-        said.seek(0)
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(call).encode("utf-8", "replace"))
+        file.seek(0)
         words = ("hook", "--rules", asked.rules)
-        command = OwnCommand(words, Path(asked.folder), os.environ, stdin=said)
+        command = OwnCommand(words, Path(asked.folder), os.environ, stdin=file)
         try:
             code = command.wait(_SECONDS)
             if code == 0:

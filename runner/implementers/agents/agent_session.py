@@ -1,4 +1,4 @@
-"""One session of an agent program: its household, its course, and what it said."""
+"""One session of an agent program: its files, its course and its result."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from runner.implementers.agents.transcript import (
     with_ending,
     without_events,
 )
-from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.base import CHECK, Mode, WorkResult
 from runner.implementers.call_pace import find_pacer
-from runner.implementers.command import decisions_in, read_regular, summarize, summary_of, work
+from runner.implementers.command import decisions_in, read_regular, summarize, work
 from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
@@ -99,7 +99,7 @@ class Program(Protocol):
 class Session:
     """What came of a session."""
 
-    said: Said
+    result: WorkResult
     text: str
     """Its last message, redacted."""
 
@@ -110,28 +110,28 @@ def environment() -> dict[str, str]:
 
 
 def hold_session(
-    program: Program, brief: Brief, bench: ImplementerContext, mode: Mode, prompt: str
+    program: Program, brief: Brief, work: ImplementerContext, mode: Mode, prompt: str
 ) -> Session:
     """Let the program work once, to its end or to a limit."""
-    found = program_outside(program.preset.program, bench)
+    found = program_outside(program.preset.program, work)
     if found is not None and program.preset.starts:
-        found = found if program_outside(program.preset.starts, bench) else None
+        found = found if program_outside(program.preset.starts, work) else None
     if found is None:
-        said = Said(findings=(program.make_missing(),), failure=Failure.DETERMINISTIC)
-        return Session(said, "")
+        result = WorkResult(findings=(program.make_missing(),), failure=Failure.DETERMINISTIC)
+        return Session(result, "")
     try:
-        bench.place.project  # noqa: B018 - it says so where a link stands there
+        work.place.project  # noqa: B018 - it says so where a link stands there
     except RunnerError as error:
-        return Session(Said(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
+        return Session(WorkResult(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
     pacer = find_pacer(program.calls)
-    if pacer is not None and not pacer.wait(bench.cancelled, bench.tell):
-        return Session(Said(findings=(Finding(CHECK, f"{program.name} was cancelled"),)), "")
+    if pacer is not None and not pacer.wait(work.cancelled, work.tell):
+        return Session(WorkResult(findings=(Finding(CHECK, f"{program.name} was cancelled"),)), "")
     environ = environment()
     preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
-    with household(preset, bench.place.box, environ, program.more_files) as its_home:
-        desk = _SessionContext(program, brief, bench, mode, prompt, its_home, found)
-        with out_of_sight(preset.aside, preset.litter, bench):
-            return desk.work()
+    with household(preset, work.place.box, environ, program.more_files) as its_home:
+        context = _SessionContext(program, brief, work, mode, prompt, its_home, found)
+        with out_of_sight(preset.aside, preset.litter, work):
+            return context.work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,44 +140,44 @@ class _SessionContext:
 
     program: Program
     brief: Brief
-    bench: ImplementerContext
+    context: ImplementerContext
     mode: Mode
     prompt: str
     household: AgentHome
     found: Path
 
     def work(self) -> Session:
-        bench, since = self.bench, time.time_ns()
-        known = (*bench.known_secrets, *self.household.secrets)
-        log = bench.log or self.household.folder / "output.log"
+        context, since = self.context, time.time_ns()
+        known = (*context.known_secrets, *self.household.secrets)
+        log = context.log or self.household.folder / "output.log"
         effects.unlink(log)  # one of before is not this session's
-        transcript = Transcript(bench.record, make_redacting(bench.tell, known), tuple(known))
-        bounds = Bounds(bench.left, bench.cancelled)
+        transcript = Transcript(context.record, make_redacting(context.tell, known), tuple(known))
+        bounds = Bounds(context.left, context.cancelled)
         dialect = self.program.preset.dialect
         with Following(log, dialect, transcript, bounds, known) as following:
             ran = work(
                 self._argv(),
                 replace(
-                    bench,
+                    context,
                     log=log,
                     known_secrets=known,
                     network=self.program.network,
                     cancelled=following.ended,
-                    tell=lambda line: bench.tell(line) if line.startswith(_STILL) else None,
+                    tell=lambda line: context.tell(line) if line.startswith(_STILL) else None,
                     limits=self._limits(),
                 ),
                 self._variables(),
                 stdin=self._stdin(),
                 reads_only=not self.mode.writes,
             )
-        hooking.have_asked(bench, self._hook)
+        hooking.have_asked(context, self._hook)
         # deltas may come to a key that no line of the log held
         transcript.text = redact(transcript.text, known)
         transcript.error = redact(transcript.error, known)
-        leaked = scrub_files(bench.place.tree, self.household.secrets, since)
-        said = self._make_said(ran, transcript, following.why)
+        leaked = scrub_files(context.place.tree, self.household.secrets, since)
+        result = self._make_result(ran, transcript, following.why)
         text = self._written_plan(known) or transcript.text or ran.tail
-        return Session(replace(said, findings=(*said.findings, *leaked)), text)
+        return Session(replace(result, findings=(*result.findings, *leaked)), text)
 
     # --- what goes in ---
 
@@ -186,7 +186,7 @@ class _SessionContext:
         preset = self.program.preset
         mode = preset.execute if self.mode.writes else preset.plan
         freely = preset.execute_open if self.mode.writes else preset.plan_open
-        mode = (*mode, *(preset.enclosed if self.bench.sandbox.encloses else freely))
+        mode = (*mode, *(preset.enclosed if self.context.sandbox.encloses else freely))
         model = self._model()
         chosen = preset.model if model else ()
         words = (*mode, *hooking.arguments(preset.hooks, self._visible_path(self._hook)), *chosen)
@@ -196,18 +196,18 @@ class _SessionContext:
             BRIEF: self._visible_path(brief),
             HOME: self._visible_path(self.household.home),
         }
-        stands[DOLLARS] = f"{self.bench.left.dollars or 0:.4f}"
+        stands[DOLLARS] = f"{self.context.left.dollars or 0:.4f}"
         home = f"HOME={self._visible_path(self.household.home)}"
-        bounded = preset.dollars if self.bench.left.dollars is not None else ()
+        bounded = preset.dollars if self.context.left.dollars is not None else ()
         words = (*words, *bounded, *self._file_arguments(), *preset.last)
         return (_ENV, home, str(self.found), *(_fill_placeholders(word, stands) for word in words))
 
     def _file_arguments(self) -> Iterator[str]:
         """Arguments that name the files at hand, for a program that does not look by itself."""
-        task, plan = self.brief.task, self.bench.plan
+        task, plan = self.brief.task, self.context.plan
         writes = hooking.plan_files(plan) or task.outputs
         reads = plan.context if plan else task.inputs
-        folder = self.bench.place.project
+        folder = self.context.place.project
         for words, paths in zip(self.program.preset.shown, (writes, reads), strict=True):
             for path in dict.fromkeys(paths):
                 if words and not path.startswith(("/", "-")) and (folder / path).is_file():
@@ -231,11 +231,11 @@ class _SessionContext:
     def _variables(self) -> dict[str, str]:
         """All that it gets beside the allow-list: its login's, and where its papers lie."""
         put, seen = self.household.put, self._visible_path
-        bench, brief = self.bench, self.brief
+        context, brief = self.context, self.brief
         hooks = self.program.preset.hooks
         hooking.install(hooks, self.household, self._rules(), self._hook, seen(self._hook))
-        plan = json.dumps(asdict(bench.plan)) if bench.plan else ""
-        told = {
+        plan = json.dumps(asdict(context.plan)) if context.plan else ""
+        variables = {
             "RUNNER_TASK": brief.task.id,
             "RUNNER_ATTEMPT": str(brief.attempt),
             "RUNNER_MODE": str(self.mode),
@@ -245,47 +245,47 @@ class _SessionContext:
             "RUNNER_HOOK": seen(self._hook),
         }
         if plan:
-            told["RUNNER_PLAN"] = seen(put("plan.json", plan.encode()))
+            variables["RUNNER_PLAN"] = seen(put("plan.json", plan.encode()))
         elif self.mode == Mode.PLAN:
-            told["RUNNER_PLAN"] = seen(self._plan_sheet)
+            variables["RUNNER_PLAN"] = seen(self._plan_sheet)
         if brief.previous:
             draft = brief.previous.encode("utf-8", "surrogateescape")
-            told["RUNNER_DRAFT"] = seen(put("draft.patch", draft))
+            variables["RUNNER_DRAFT"] = seen(put("draft.patch", draft))
         preset = self.program.preset
         return {
-            **homes(bench.environment),
+            **homes(context.environment),
             "PATH": self._path(),
             **dict(preset.environment),
             **self.household.variables,
-            **told,
+            **variables,
         }
 
     def _path(self) -> str:
         """PATH, with the folders of the program, and of what a person's own line begins with."""
-        path = path_with(self.bench.environment.get("PATH", ""), self.found)
+        path = path_with(self.context.environment.get("PATH", ""), self.found)
         first = self.program.preset.starts or next(iter(self.program.line.split()), "")
         is_looked_for = bool(self.program.preset.starts) or first.startswith("/")
-        own = program_outside(first, self.bench) if is_looked_for else None
+        own = program_outside(first, self.context) if is_looked_for else None
         return path_with(path, own) if own is not None else path
 
     def _rules(self) -> hooking.Rules:
-        task, plan = self.brief.task, self.bench.plan
-        place = self.bench.place
+        task, plan = self.brief.task, self.context.plan
+        place = self.context.place
         return hooking.Rules(
             task=task.id,
             outputs=task.outputs,
             plan=hooking.plan_files(plan),
             project=self._visible_path(place.project),
             writes=self.mode.writes,
-            permission=self.bench.permission,
-            permission_floor=self.bench.permission_floor,
-            answers=self.bench.answers,
-            reviewed=self.bench.reviewed,
+            permission=self.context.permission,
+            permission_floor=self.context.permission_floor,
+            answers=self.context.answers,
+            reviewed=self.context.reviewed,
         )
 
     def _limits(self) -> Limits:
         """The bench's, heard further, and no longer than the attempt may still take."""
-        limits, minutes = self.bench.limits, self.bench.left.minutes
+        limits, minutes = self.context.limits, self.context.left.minutes
         # Its budget is counted by its log, of which only the first half is there while it works.
         limits = replace(limits, output=max(limits.output, _HEARD))
         if minutes is None:
@@ -294,7 +294,7 @@ class _SessionContext:
         return replace(limits, hard=min(limits.hard or longest, longest))
 
     def _visible_path(self, path: Path) -> str:
-        return str(self.bench.sandbox.sees(self.bench.place, path))
+        return str(self.context.sandbox.sees(self.context.place, path))
 
     @property
     def _hook(self) -> Path:
@@ -317,21 +317,22 @@ class _SessionContext:
         written = read_regular(self._plan_sheet) or b""
         return redact(written.decode("utf-8", "replace"), known).strip()
 
-    def _make_said(self, ran: Ran, transcript: Transcript, limit: str) -> Said:
-        known = (*self.bench.known_secrets, *self.household.secrets)
+    def _make_result(self, ran: Ran, transcript: Transcript, limit: str) -> WorkResult:
+        known = (*self.context.known_secrets, *self.household.secrets)
         written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         text = transcript.text or ran.tail
         by_us = ran.ended in (By.CANCELLED, By.HARD, By.IDLE)
         talk = replace(ran, tail=without_events(ran.tail))
-        said = Said(
-            summary=_summary(transcript.text, ended=by_us) or ("" if by_us else summary_of(talk)),
+        result = WorkResult(
+            summary=_summary(transcript.text, ended=by_us)
+            or ("" if by_us else summarize(talk.tail)),
             decisions=decisions_in(redact(written, known), text),
             usage=transcript.usage,
         )
         preset, limits = self.program.preset, self._limits()
         is_ours = bool(preset.starts)
-        setting = Setting(self.program.name, self.bench, limits, preset.signs, is_ours)
-        return with_ending(said, evaluate_ending(ran, transcript, limit, setting))
+        setting = Setting(self.program.name, self.context, limits, preset.signs, is_ours)
+        return with_ending(result, evaluate_ending(ran, transcript, limit, setting))
 
 
 def _summary(text: str, *, ended: bool = False) -> str:

@@ -1,6 +1,6 @@
 """A HOME of an agent program's own, with copies of what its login needs, for one session.
 
-A login that a program wrote into the tree: struck out there, and told.
+A login that a program wrote into the tree: removed there, and reported.
 
 Where a program stands: what of the tree it must not see, and what of the machine it must.
 """
@@ -282,10 +282,10 @@ def _strike_whole(path: Path, values: list[bytes]) -> bool:
 # --- mounts ---------------------------------------------------------------------------
 
 
-def program_outside(name: str, bench: ImplementerContext) -> Path | None:
+def program_outside(name: str, context: ImplementerContext) -> Path | None:
     """The program on PATH; what lies in the repository is a clone's, and gets no login."""
-    path = bench.environment.get("PATH", os.defpath)
-    return program_beside(name, path, (bench.place.shown, bench.place.tree))
+    path = context.environment.get("PATH", os.defpath)
+    return program_beside(name, path, (context.place.shown, context.place.tree))
 
 
 def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
@@ -302,7 +302,7 @@ def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Pat
 
 
 def path_with(path: str, program: Path) -> str:
-    """PATH with the folders that hold the program itself: what a sandbox shows is told by it.
+    """PATH with the folders that hold the program itself: it decides what a sandbox shows.
 
     A program of npm needs the packages beside its own, up to the outermost `node_modules`.
     """
@@ -315,10 +315,10 @@ def path_with(path: str, program: Path) -> str:
 
 @contextlib.contextmanager
 def out_of_sight(
-    aside: tuple[str, ...], litter: tuple[str, ...], bench: ImplementerContext
+    aside: tuple[str, ...], litter: tuple[str, ...], context: ImplementerContext
 ) -> Iterator[None]:
     """Take what would configure the program out of the tree, and put it back; sweep up after it."""
-    place = bench.place
+    place = context.place
     folders = place.folders  # a program may look in each, from its own up to the first
     kept = place.box / f"aside-{effects.new_id()}"
     moved: list[tuple[Path, Path]] = []

@@ -1,4 +1,4 @@
-"""The way back before a write: what a program is told so that it asks, and by which rules.
+"""The way back before a write: arguments that make a program ask, and the rules.
 
 A hook is a comfort for the agent, which mends its mistake in the same turn. Nothing rests on it:
 what the program writes by other ways, or in spite of it, passes the pipeline like all else.
@@ -100,12 +100,12 @@ def note_asked(path: Path, tool: str, subject: str) -> None:
         file.write(json.dumps([tool, subject]) + "\n")
 
 
-def have_asked(bench: ImplementerContext, path: Path) -> None:
+def have_asked(context: ImplementerContext, path: Path) -> None:
     """Have a person asked about what the hook of a session kept back, if a rule does ask.
 
     The program could have written the file itself: what it says is held to the rules again.
     """
-    book = Rulebook(bench.permission, bench.permission_floor, bench.answers)
+    book = Rulebook(context.permission, context.permission_floor, context.answers)
     kept = read_regular(path.with_name(_ASKED)) or b""
     for line in list(dict.fromkeys(kept[:_MOST_ASKED].splitlines()))[:_MOST_QUESTIONS]:
         try:
@@ -113,9 +113,9 @@ def have_asked(bench: ImplementerContext, path: Path) -> None:
         except (ValueError, TypeError, RecursionError):
             continue
         word = book.word(tool, subject)
-        asks = tool == SHELL or (tool in WRITE_TOOLS and not bench.reviewed)
+        asks = tool == SHELL or (tool in WRITE_TOOLS and not context.reviewed)
         if asks and word.permit is Permit.ASK:
-            bench.ask(tool, format_subject(tool, subject, bench.known_secrets), str(word))
+            context.ask(tool, format_subject(tool, subject, context.known_secrets), str(word))
 
 
 def plan_files(plan: TaskPlan | None) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: 
 
 
 def arguments(hooks: Hooks, rules: str) -> tuple[str, ...]:
-    """What the program is told on its command line; `rules` is that file's path as it sees it."""
+    """Return the program's arguments; `rules` is that file's path as it sees it."""
     if hooks is Hooks.CODEX:  # the only hooks are those laid out here: the tree's are out of sight
         return ("--dangerously-bypass-hook-trust",)
     if hooks is Hooks.CLAUDE:

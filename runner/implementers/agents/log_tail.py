@@ -30,9 +30,9 @@ else:
 
 _EVERY = 0.1
 _QUIET = 8.0
-"""Seconds of silence after which a person is told what the program said last."""
+"""Seconds of silence after which a person sees the program's last line."""
 SILENCE_OF_ACP = 10.0
-"""The same where every update is an event, so that silence within the work is told, too."""
+"""The same where every update is an event, so that silence within the work is reported, too."""
 _CHUNK = 1 << 20
 _LONGEST_LINE = 8 << 20
 
@@ -86,7 +86,7 @@ class Following:
         self._is_acp = dialect is Dialect.ACP
         self._patience = SILENCE_OF_ACP if self._is_acp else _QUIET
         self._quiet_since: float | None = effects.monotonic()
-        """None once the silence that lasts was told, or where silence means work."""
+        """None once the current silence was reported, or where silence means work."""
         self._thread = threading.Thread(target=self._follow, name="agent-log", daemon=True)
 
     def __enter__(self) -> Self:
@@ -124,8 +124,8 @@ class Following:
         self._quiet_since = None
         rest = self._rest.decode("utf-8", "replace").strip()
         last = rest if rest and not rest.startswith("{") else self._last
-        said = f"it says: {last}" if last else "it may wait for the network or a login"
-        self._transcript.tell(f"nothing for {self._patience:g} s; {said}")
+        note = f"it says: {last}" if last else "it may wait for the network or a login"
+        self._transcript.tell(f"nothing for {self._patience:g} s; {note}")
 
     def _judge(self) -> None:
         """End the program where it is in a circle, hopeless, or has used up what it may."""

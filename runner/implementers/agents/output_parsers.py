@@ -135,12 +135,12 @@ def _claude_result(row: Row, into: Transcript) -> None:
     usage = _claude_usage(_within(row, "usage"))
     cost = _cost(row, "total_cost_usd")
     into.record_total_usage(Usage(usage.input_tokens, usage.output_tokens, cost))
-    said = _text(row, "result")
+    result = _text(row, "result")
     if row.get("is_error") or _text(row, "subtype").startswith("error"):
-        into.record_failure(said or _text(row, "subtype"))
+        into.record_failure(result or _text(row, "subtype"))
         return
-    if said:
-        into.says(said)
+    if result:
+        into.says(result)
     into.ended, into.error = True, ""
 
 

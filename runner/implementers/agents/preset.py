@@ -37,13 +37,13 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What words told."""
+class KnownFailure:
+    """A failure that was recognised by its words."""
 
     failure: Failure
     hint: str = ""
     retry_after: float = 0.0
-    """Seconds; 0 where nothing is said."""
+    """Seconds; 0 where the words name none."""
 
 
 SIGNS = (
@@ -101,13 +101,13 @@ _AT = regex(r"limit reached\|(\d{10})\b")
 """A moment as seconds of the epoch."""
 
 
-def classify_failure(text: str, signs: Iterable[Sign] = ()) -> Told | None:
+def classify_failure(text: str, signs: Iterable[Sign] = ()) -> KnownFailure | None:
     """What a program's words of failure mean, its own `signs` first; None where nobody can say."""
     lowered = text.lower()
     for sign in (*signs, *SIGNS):
         if re.search(sign.words, lowered):
             wait = _wait(lowered) if sign.failure is Failure.TRANSIENT else 0.0
-            return Told(sign.failure, sign.hint, wait)
+            return KnownFailure(sign.failure, sign.hint, wait)
     return None
 
 
@@ -124,7 +124,7 @@ def _wait(text: str) -> float:
 
 
 ACP_COMMAND = "RUNNER_ACP_COMMAND"
-"""The variable by which our client of the Agent Client Protocol is told what to start."""
+"""The variable that names the command for our client of the Agent Client Protocol."""
 MODEL, BRIEF, HOME, FILE, DOLLARS = "{model}", "{brief}", "{home}", "{file}", "{dollars}"
 """What stands in arguments for the model's name, the brief's file, the folder of its HOME, a file
 of the project, and what may be spent."""
@@ -176,7 +176,7 @@ class Preset:
     enclosed: tuple[str, ...] = ()
     """More arguments in a sandbox of ours, such as that it needs none of its own."""
     plan_open: tuple[str, ...] = ()
-    """More arguments of plan mode where the person said that there be no sandbox."""
+    """More arguments of plan mode where the person switched the sandbox off."""
     execute_open: tuple[str, ...] = ()
     """The same to write."""
     model: tuple[str, ...] = ("--model", MODEL)
@@ -184,7 +184,7 @@ class Preset:
     shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Arguments for each file that is there: one of those it may write, one of those it reads."""
     dollars: tuple[str, ...] = ()
-    """Arguments that bound the cost, where a budget does: it is often told at the end alone."""
+    """Arguments that bound the cost, where a budget does: it is often known at the end alone."""
     last: tuple[str, ...] = ()
     """Arguments behind all others."""
     handing: Handing = Handing.STDIN

@@ -15,7 +15,7 @@ from runner.context.task_plan import files_of, plan_text
 from runner.context.tree import fence
 from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
-from runner.implementers.base import CHECK, Answer, Mode, Said
+from runner.implementers.base import CHECK, Answer, Mode, WorkResult
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -79,11 +79,11 @@ def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
 
 
 def execution(brief: Brief, plan: TaskPlan | None) -> str:
-    """What is said behind the brief to who writes."""
+    """Return the text behind the brief for an agent that writes."""
     parts = [_PLACE, _EXECUTE.format(files=_scope(brief, plan))]
     if plan is not None:
-        said = plan_text(plan, brief.task.id)
-        parts += [] if said in brief.text else [f"\nThe plan that was approved:\n\n{said}"]
+        steps = plan_text(plan, brief.task.id)
+        parts += [] if steps in brief.text else [f"\nThe plan that was approved:\n\n{steps}"]
     return "".join(parts)
 
 
@@ -93,7 +93,7 @@ def to_plan(brief: Brief) -> str:
 
 
 def planning_prompt() -> str:
-    """What is said behind the brief to who plans."""
+    """Return the text behind the brief for an agent that plans."""
     return f"{_PLACE}{_PLAN}\n{ASKED_FOR}"
 
 
@@ -106,11 +106,11 @@ def to_review(brief: Brief, text: str, *, is_plan: bool = False) -> str:
 def verdict_in(text: str) -> str | None:
     """Why a review rejects, or `APPROVED`; None where its last lines say neither."""
     for line in reversed(text.splitlines()):
-        said = line.strip().strip("*`#> ")
-        if said.upper().rstrip(".!") == "APPROVE":
+        verdict = line.strip().strip("*`#> ")
+        if verdict.upper().rstrip(".!") == "APPROVE":
             return APPROVED
-        if said.upper().startswith("REJECT"):
-            return said[len("REJECT") :].lstrip(":*` ").strip() or "it gave no reason"
+        if verdict.upper().startswith("REJECT"):
+            return verdict[len("REJECT") :].lstrip(":*` ").strip() or "it gave no reason"
     return None
 
 
@@ -130,7 +130,7 @@ REVIEW = "agent-review"
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """A program that changes the tree by itself, told by a preset or by a person's shell line."""
+    """A program that changes the tree by itself, named by a preset or by a person's shell line."""
 
     preset: Preset
     line: str = ""
@@ -139,7 +139,7 @@ class AgentProgram:
     more_variables: tuple[str, ...] = ()
     more_files: tuple[str, ...] = ()
     may_run_open: bool = False
-    """Whether the person said `sandbox = none`: nobody else may say so."""
+    """Whether the person set `sandbox = none`: nobody else may set it."""
     network: Network = Network.YES
     """The most that the person allows: a model answers from far away."""
     calls: str = ""
@@ -152,49 +152,53 @@ class AgentProgram:
         """The word of the plan's Implementer field."""
         return self.preset.name
 
-    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
         """One session: it plans where it is asked to, else it writes."""
-        if refused := self._refusal(bench):
-            return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
-        if bench.mode is Mode.PLAN:
-            session = self._session(brief, bench, Mode.PLAN, to_plan(brief))
+        if refused := self._refusal(context):
+            return WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
+        if context.mode is Mode.PLAN:
+            session = self._session(brief, context, Mode.PLAN, to_plan(brief))
             return self._read_plan(session)
-        return self._session(brief, bench, Mode.EXECUTE, to_execute(brief, bench.plan)).said
+        return self._session(brief, context, Mode.EXECUTE, to_execute(brief, context.plan)).result
 
     def review(
-        self, brief: Brief, bench: ImplementerContext, text: str, *, is_plan: bool = False
-    ) -> Said:
+        self, brief: Brief, context: ImplementerContext, text: str, *, is_plan: bool = False
+    ) -> WorkResult:
         """A session that reads a diff or a plan; findings where it says no, with what it used."""
-        if refused := self._refusal(bench):
-            return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
-        session = self._session(brief, bench, Mode.REVIEW, to_review(brief, text, is_plan=is_plan))
-        if session.said.findings:
-            return session.said
+        if refused := self._refusal(context):
+            return WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
+        session = self._session(
+            brief, context, Mode.REVIEW, to_review(brief, text, is_plan=is_plan)
+        )
+        if session.result.findings:
+            return session.result
         ruling = verdict_in(session.text)
         if ruling is None:
             hint = "it must end with APPROVE, or with REJECT: and the reason"
             against = Finding(REVIEW, f"{self.name} gave no verdict", hint=hint)
         elif ruling == APPROVED:
-            return session.said
+            return session.result
         else:
             against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
-        return replace(session.said, findings=(against,))
+        return replace(session.result, findings=(against,))
 
-    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
         """A session that answers in words: a draft, a review, or the tests that it wrote."""
-        if refused := self._refusal(bench):
-            return Answer("", Said(findings=(refused,), failure=Failure.DETERMINISTIC))
-        mode = bench.mode if bench.mode in (Mode.REVIEW, Mode.AUTHOR) else Mode.DRAFT
-        session = self._session(brief, bench, mode, brief.text)
-        return Answer(session.text, session.said)
+        if refused := self._refusal(context):
+            return Answer("", WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC))
+        mode = context.mode if context.mode in (Mode.REVIEW, Mode.AUTHOR) else Mode.DRAFT
+        session = self._session(brief, context, mode, brief.text)
+        return Answer(session.text, session.result)
 
-    def _session(self, brief: Brief, bench: ImplementerContext, mode: Mode, prompt: str) -> Session:
-        return agent_session.hold_session(self, brief, bench, mode, prompt)
+    def _session(
+        self, brief: Brief, context: ImplementerContext, mode: Mode, prompt: str
+    ) -> Session:
+        return agent_session.hold_session(self, brief, context, mode, prompt)
 
-    def _read_plan(self, session: Session) -> Said:
+    def _read_plan(self, session: Session) -> WorkResult:
         """The plan of a session; a message that holds none is a failure of its work."""
-        if session.said.findings:
-            return session.said
+        if session.result.findings:
+            return session.result
         plan = plan_in(session.text)
         if plan is None:
             own = ", or write it to $RUNNER_PLAN; for a program that makes none: plan_first = false"
@@ -202,10 +206,10 @@ class AgentProgram:
             hint += own if self.line else ""
             why = why_no_plan(session.text)
             none = Finding(CHECK, f"{self.name} told no plan that can be read: {why}", hint=hint)
-            return replace(session.said, findings=(none,), failure=Failure.SEMANTIC)
+            return replace(session.result, findings=(none,), failure=Failure.SEMANTIC)
         steps = len(plan.steps)
         summary = f"a plan of {steps} step{'s' * (steps != 1)}"
-        return replace(session.said, plan=plan, summary=summary)
+        return replace(session.result, plan=plan, summary=summary)
 
     def lacks(self, sandbox: Sandbox, environ: Mapping[str, str], root: Path) -> Finding | None:
         """What it cannot begin without: asked before an attempt, of the person's environment."""
@@ -220,7 +224,7 @@ class AgentProgram:
         return self.make_missing() if found is None else self.lacks_login(environ)
 
     def lacks_login(self, environ: Mapping[str, str]) -> Finding | None:
-        """That nobody is logged in with it, where that can be told without starting it."""
+        """Return a finding if nobody is logged in, where that shows without starting it."""
         logins = (*self.preset.logins, *self.more_variables, *self.more_files)
         keychain = sys.platform == "darwin" and self.preset.dialect is Dialect.CLAUDE
         if not self.preset.logins or keychain:
@@ -244,8 +248,8 @@ class AgentProgram:
             hint=f"{preset.install} (tried with {preset.checked}), and log in",
         )
 
-    def _refusal(self, bench: ImplementerContext) -> Finding | None:
-        return self._refuse_sandbox(bench.sandbox)
+    def _refusal(self, context: ImplementerContext) -> Finding | None:
+        return self._refuse_sandbox(context.sandbox)
 
     def _refuse_sandbox(self, sandbox: Sandbox) -> Finding | None:
         """Why it may not run here: with the person's login, and whatever a clone tells it."""

@@ -1,4 +1,4 @@
-"""What a session of an agent program has said so far, whatever its dialect, and how it ended.
+"""The messages of an agent program's session so far, whatever its dialect, and how it ended.
 
 Tool calls that go round in a circle are seen purely, for a model's loop and an agent's stream. A
 session ends by itself, at a limit, in a circle, or with words that tell what failed.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.agents import preset
-from runner.implementers.base import CHECK, Said
+from runner.implementers.base import CHECK, WorkResult
 from runner.implementers.command import failure
 from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 LOOP = "loop"
-"""The name under which a circle is told."""
+"""The check's name for a circle."""
 IN_A_ROW = 3
 _REMEMBERED = 4
 _LONGEST = 120
@@ -88,10 +88,10 @@ class Calls:
     @property
     def finding(self) -> Finding | None:
         """The finding that ends an attempt whose calls go in a circle."""
-        if not (said := self.repeated):
+        if not (message := self.repeated):
             return None
         hint = "an answer does not change by asking again: change a file, or say what is missing"
-        return Finding(LOOP, said, hint=hint)
+        return Finding(LOOP, message, hint=hint)
 
 
 _LONGEST_LINE = 200
@@ -114,7 +114,7 @@ class Transcript:
     text: str = ""
     """Its last message."""
     error: str = ""
-    """What it said of its own failure."""
+    """The program's own message of its failure."""
     hopeless: bool = False
     """Whether it goes on though it cannot succeed."""
     ended: bool = False
@@ -124,7 +124,7 @@ class Transcript:
     goes_on: bool = False
     """Whether what it says next belongs to the same message."""
     circle: Finding | None = None
-    """Told when its calls went in a circle."""
+    """Set when its calls went in a circle."""
     _open: dict[str, Call] = field(default_factory=dict)
     _began: dict[str, float] = field(default_factory=dict)
     _parts: dict[str, Usage] = field(default_factory=dict)
@@ -154,19 +154,19 @@ class Transcript:
             self.record(ToolReturned(call.name, call.arguments, seconds, outcome))
 
     def says(self, text: str, *, goes_on: bool = False) -> None:
-        """It said something; the last message is what counts in the end."""
+        """Record a message; the last one counts in the end."""
         self.text = (self.text + text if goes_on else text)[-_LONGEST_TEXT:]
         if line := next((line for line in reversed(text.splitlines()) if line.strip()), ""):
             self.tell(display(line.strip())[:_LONGEST_LINE])
 
     def record_usage(self, key: str, usage: Usage) -> None:
-        """Tokens and cost of a part of the session; the same key again replaces what it said."""
+        """Record tokens and cost of a part of the session; the same key again replaces them."""
         before = self._parts.get(key, Usage())
         self._parts[key] = usage
         self.usage = _less(self.usage, before) + usage
 
     def record_more_usage(self, usage: Usage) -> None:
-        """Tokens and cost of one more part of the session, which is never told again."""
+        """Record tokens and cost of one more part of the session, which never comes again."""
         self.record_usage(f"part {len(self._parts)}", usage)
 
     def record_total_usage(self, usage: Usage) -> None:
@@ -177,7 +177,7 @@ class Transcript:
         )
 
     def record_failure(self, text: str) -> None:
-        """It said why it cannot go on."""
+        """Record why the program cannot go on."""
         self.error = text[:_LONGEST_TEXT]
 
 
@@ -191,14 +191,14 @@ def _less(usage: Usage, part: Usage) -> Usage:
 
 
 def _digest(arguments: object) -> Digest:
-    said = json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str)
-    return digest_of(said.encode("utf-8", "replace"))
+    content = json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str)
+    return digest_of(content.encode("utf-8", "replace"))
 
 
 def _find_text(arguments: object, names: tuple[str, ...]) -> str:
     """The first line of the first of these arguments that is text."""
-    told: Mapping[str, object] = arguments if isinstance(arguments, dict) else {}
-    found = next((told[name] for name in names if isinstance(told.get(name), str)), "")
+    fields: Mapping[str, object] = arguments if isinstance(arguments, dict) else {}
+    found = next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
     return str(found).partition("\n")[0]
 
 
@@ -221,17 +221,17 @@ class Setting:
     """What a session's end is judged by."""
 
     name: str
-    bench: ImplementerContext
+    context: ImplementerContext
     limits: Limits
     """Those it ran under."""
     signs: tuple[Sign, ...]
-    is_told_by_us: bool = False
+    is_our_client: bool = False
     """Whether a program of ours speaks for the agent: its exit code says nothing more."""
 
     @property
     def is_short_of_time(self) -> bool:
         """Whether the attempt's minutes end it before any other limit does."""
-        return self.limits.hard != self.bench.limits.hard
+        return self.limits.hard != self.context.limits.hard
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,27 +245,27 @@ class Ending:
 
 def evaluate_ending(ran: Ran, transcript: Transcript, limit: str, setting: Setting) -> Ending:
     """How a session ended; `limit` names the bound it was ended at, empty for none."""
-    name, bench = setting.name, setting.bench
-    if "max_budget" in transcript.error:  # the program's own word for a bound that we told it
+    name, context = setting.name, setting.context
+    if "max_budget" in transcript.error:  # the program's own word for a bound that we set
         limit = "dollars"
     if limit:
-        return _out_of(setting, limit, f"no more than {_amount(bench.left, limit)}")
+        return _out_of(setting, limit, f"no more than {_amount(context.left, limit)}")
     ended_by_us = ran.ended is Ended.CANCELLED  # it may have come to its end in that instant
     if transcript.circle and (ended_by_us or not transcript.ended):
         return Ending(transcript.circle, Failure.SEMANTIC)
     if ran.ended is Ended.CANCELLED and not transcript.hopeless:
-        return Ending(failure(ran, bench, name))
+        return Ending(failure(ran, context, name))
     if ran.passed and not transcript.error:
         return Ending()
     return _evaluate_failure(ran, transcript, setting)
 
 
-def with_ending(said: Said, ending: Ending) -> Said:
-    """What is said of a session, with its end."""
+def with_ending(result: WorkResult, ending: Ending) -> WorkResult:
+    """Return the result of a session with its end."""
     if ending.finding is None:
-        return said
+        return result
     return replace(
-        said,
+        result,
         findings=(ending.finding,),
         failure=ending.failure,
         retry_after=ending.retry_after,
@@ -276,27 +276,27 @@ def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End
     """What its own words mean, where it has some; else how the process ended."""
     name, talk = setting.name, without_events(ran.tail)
     words = transcript.error or talk
-    told = preset.classify_failure(words or ran.tail, setting.signs)
-    plainly = failure(ran, setting.bench, name)
+    cause = preset.classify_failure(words or ran.tail, setting.signs)
+    plainly = failure(ran, setting.context, name)
     if plainly is not None:
         plainly = replace(plainly, detail=talk)
     if ran.ended is Ended.HARD and setting.is_short_of_time:
         return _out_of(setting, "minutes", "no more minutes")
     if ran.ended in (Ended.HARD, Ended.IDLE):
-        return Ending(plainly, told.failure if told and transcript.error else Failure.TRANSIENT)
+        return Ending(plainly, cause.failure if cause and transcript.error else Failure.TRANSIENT)
     if not transcript.error and (crash := find_crash(ran)):
         hint = f"run {name} yourself; the log has all it said"
         return Ending(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
-    said = f"{name} failed: {_line(words or transcript.text)}"
-    if told is None:
-        of_ours = setting.is_told_by_us and transcript.error
-        return Ending(plainly if plainly and not of_ours else Finding(CHECK, said, detail=talk))
-    finding = Finding(CHECK, said, hint=told.hint, detail=talk)
-    return Ending(finding, told.failure, told.retry_after)
+    message = f"{name} failed: {_line(words or transcript.text)}"
+    if cause is None:
+        of_ours = setting.is_our_client and transcript.error
+        return Ending(plainly if plainly and not of_ours else Finding(CHECK, message, detail=talk))
+    finding = Finding(CHECK, message, hint=cause.hint, detail=talk)
+    return Ending(finding, cause.failure, cause.retry_after)
 
 
 def without_events(text: str) -> str:
-    """What a program said in words: its stream of events is for programs, and stays in the log."""
+    """Return a program's messages: its stream of events is for programs, and stays in the log."""
     lines = [line for line in text.splitlines() if not _EVENT.match(line.lstrip())]
     return "\n".join(lines).strip("\n")
 
@@ -315,7 +315,7 @@ def find_crash(ran: Ran) -> str:
 
 
 def _out_of(setting: Setting, limit: str, what: str) -> Ending:
-    hint = f"{setting.bench.left.to_raise(limit)}, or make the task smaller"
+    hint = f"{setting.context.left.to_raise(limit)}, or make the task smaller"
     return Ending(Finding(BUDGET, f"{setting.name} was ended: the budget has {what}", hint=hint))
 
 

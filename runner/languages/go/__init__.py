@@ -32,7 +32,6 @@ LANGUAGE = Language(
     ),
     test_file=re.compile(r"(?:\A|/)[^/]*_test\.go\Z"),
     find_tests=later("runner.languages.test_functions", "find_go_tests"),
-    loosen_tests=later("runner.languages.go.loose_tests", "loosen_tests"),
     # `TestMain`, and what initialises a package
     loaded_first=re.compile(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE

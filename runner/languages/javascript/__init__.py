@@ -57,7 +57,6 @@ LANGUAGE = Language(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     find_tests=later("runner.languages.test_functions", "find_script_tests"),
-    loosen_tests=later("runner.languages.javascript.loose_tests", "loosen_tests"),
     # what a file sets in another one's objects before the first test: mocha runs all in one process
     loaded_first=re.compile(
         rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)+\s*[-+*/|&?]*=(?![=>])"

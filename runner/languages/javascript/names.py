@@ -142,9 +142,9 @@ def exports_of(path: str, content: bytes) -> list[str] | None:
     found = []
     statements = top_statements(content, by_line=True)
     for words in statements:
-        said = " ".join(words)
+        statement = " ".join(words)
         if words[0] == "export":
-            found.append(header_of(words) if _FUNCTION.match(said) else said)
-        elif re.search(r"\bmodule \. exports\b|\bexports \. \w|\bexports \[", said):
+            found.append(header_of(words) if _FUNCTION.match(statement) else statement)
+        elif re.search(r"\bmodule \. exports\b|\bexports \. \w|\bexports \[", statement):
             return [" ".join(word for one in statements for word in one)]
     return found

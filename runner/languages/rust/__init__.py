@@ -38,7 +38,6 @@ LANGUAGE = Language(
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
     find_tests=later("runner.languages.test_functions", "find_rust_tests"),
     inner_tests=InnerTests(b"#[cfg(test)]", later(_INNER_TESTS, "find_inner_tests")),
-    loosen_tests=later(_INNER_TESTS, "loosen_tests"),
     coverage=Coverage(
         needed="have the test contracts run `cargo test`",
         tools=("cargo-llvm-cov", "cargo-tarpaulin"),

@@ -135,11 +135,11 @@ def exports_of(path: str, content: bytes) -> list[str] | None:
     del path
     found = []
     for words in top_statements(content, by_line=False):
-        said = " ".join(words)
+        statement = " ".join(words)
         if words[0] in ("impl", "trait", "unsafe", "mod", "macro_rules", "#"):
-            found.append(said if "fn" not in words else " ".join(_signatures(words)))
+            found.append(statement if "fn" not in words else " ".join(_signatures(words)))
         elif words[0] == "pub":
-            found.append(header_of(words) if "fn" in words[:8] else said)
+            found.append(header_of(words) if "fn" in words[:8] else statement)
     return found
 
 

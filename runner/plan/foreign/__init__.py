@@ -22,7 +22,7 @@ _BEADS = re.compile(r'\A\s*\{(?=[^\n]*"id"\s*:)(?=[^\n]*"title"\s*:)')
 _BACKLOG = re.compile(r"\A---[ \t]*\r?\n(?=(?:.*\n)*?id:)(?=(?:.*\n)*?status:)")
 _TASK_MASTER = re.compile(r'\A\s*\{.*"tasks"\s*:\s*\[', re.DOTALL)
 _LOOKED_AT = 200_000
-"""Characters by which a form is told."""
+"""Characters in which a form is recognised."""
 
 
 def find_form(text: str) -> Form | None:

@@ -28,7 +28,7 @@ class State(StrEnum):
     OPEN = "open"
     DONE = "done"
     DROPPED = "dropped"
-    """Cancelled or deleted there: it is told, and not imported."""
+    """Cancelled or deleted there: it is reported, and not imported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,9 @@ def read_checklist(text: str, form: Form) -> ForeignPlan:
     lines, left, sayings = _scan(text)
     keyed = _Keys(form)
     tasks = list(_in_order(lines, keyed))
-    for number, said in sayings:
-        if not _take_saying(said, tasks):
-            left.append((number, said))
+    for number, sentence in sayings:
+        if not _take_saying(sentence, tasks):
+            left.append((number, sentence))
     return ForeignPlan(form, tuple(tasks), tuple(left))
 
 
@@ -201,15 +201,15 @@ def _in_order(lines: Sequence[_Line], keys: _Keys) -> Iterator[ForeignTask]:
         needs = tuple(one.key for one in below)
         group = _make(item, own, text, labels, needs)
         order.follow(own, frees=False)
-        yield replace(group, is_group=True, acceptance=tuple(_said_by(item)))
+        yield replace(group, is_group=True, acceptance=tuple(_criteria_of(item)))
 
 
 def _task(item: _Line, keys: _Keys, order: _Order) -> ForeignTask:
     key, text, labels = keys.take(item)
     needs = order.follow(key, frees="P" in labels)
     task = _make(item, key, text, labels, needs)
-    said = [*_said_by(item), *(_below(item))]
-    return replace(task, acceptance=tuple(dict.fromkeys(said)))
+    criteria = [*_criteria_of(item), *(_below(item))]
+    return replace(task, acceptance=tuple(dict.fromkeys(criteria)))
 
 
 def _make(
@@ -231,7 +231,7 @@ def _make(
     )
 
 
-def _said_by(item: _Line) -> Iterator[str]:
+def _criteria_of(item: _Line) -> Iterator[str]:
     for detail in item.details:
         required = _REQUIREMENTS.match(detail)
         yield f"Requirements: {required['text']}" if required else " ".join(detail.split())
@@ -243,7 +243,7 @@ def _below(item: _Line) -> Iterator[str]:
     while front:
         child = front.pop()
         yield " ".join(child.text.split())
-        yield from _said_by(child)
+        yield from _criteria_of(child)
         front += reversed(child.children)
 
 
@@ -278,11 +278,11 @@ class _Order:
 # --- sayings of dependencies ----------------------------------------------------------
 
 
-def _take_saying(said: str, tasks: list[ForeignTask]) -> bool:
+def _take_saying(sentence: str, tasks: list[ForeignTask]) -> bool:
     """Add what a line tells of dependencies; False where it tells nothing that is understood."""
-    found = _NEEDS.search(said) or _FIRST.search(said)
+    found = _NEEDS.search(sentence) or _FIRST.search(sentence)
     if found is None:
-        return not re.search(_T, said)
+        return not re.search(_T, sentence)
     place = {task.key: at for at, task in enumerate(tasks)}
     before = [one for one in _names(found["before"]) if one in place]
     for key in _names(found["after"]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Budget, Network, Status
-from runner.model.task import MILESTONE, PRIORITIES
+from runner.model.task import MILESTONE, PRIORITIES, AcceptanceItem
 from runner.plan.document import read_plan
 from runner.plan.field_names import parse_name
 from runner.plan.inline import plain
@@ -55,27 +55,27 @@ class NewSection:
         return "\n".join((f"## {self.id}: {self.title}", "", *self._fields(), *self._prose(), ""))
 
     def _fields(self) -> list[str]:
-        said = [f"- Status: {write_status(self.status, self.note)}"]
+        lines = [f"- Status: {write_status(self.status, self.note)}"]
         if self.is_milestone or self.type:
-            said.append(f"- Type: {MILESTONE if self.is_milestone else self.type}")
+            lines.append(f"- Type: {MILESTONE if self.is_milestone else self.type}")
         if self.needs:
-            said.append(f"- Depends on: {', '.join(self.needs)}")
+            lines.append(f"- Depends on: {', '.join(self.needs)}")
         if self.outputs:
-            said.append(f"- Output files: {', '.join(f'`{one}`' for one in self.outputs)}")
+            lines.append(f"- Output files: {', '.join(f'`{one}`' for one in self.outputs)}")
         if self.inputs:
-            said.append(f"- Inputs: {', '.join(f'`{one}`' for one in self.inputs)}")
+            lines.append(f"- Inputs: {', '.join(f'`{one}`' for one in self.inputs)}")
         if self.acceptance:
-            said += ["- Acceptance:", *(f"  - {inert(one)}" for one in self.acceptance)]
+            lines += ["- Acceptance:", *map(_render_item, self.acceptance)]
         if self.proofs:
             number = self.id.rpartition("-")[2]
-            said.append("- Test contracts:")
+            lines.append("- Test contracts:")
             for at, (level, command) in enumerate(self.proofs):
-                said.append(f"  - TC-{number}{at or ''} ({level}): `{command}`")
+                lines.append(f"  - TC-{number}{at or ''} ({level}): `{command}`")
         if self.keywords:
-            said.append(f"- Keywords: {', '.join(self.keywords)}")
+            lines.append(f"- Keywords: {', '.join(self.keywords)}")
         if self.priority:
-            said.append(f"- Priority: {self.priority}")
-        return [*said, *([f"- Source: `{self.source}`"] if self.source else [])]
+            lines.append(f"- Priority: {self.priority}")
+        return [*lines, *([f"- Source: `{self.source}`"] if self.source else [])]
 
     @property
     def proofs(self) -> tuple[tuple[str, str], ...]:
@@ -107,18 +107,23 @@ def inert(line: str) -> str:
     return words
 
 
+def _render_item(line: str) -> str:
+    item = AcceptanceItem.parse(line)
+    return f"  - {item.id}: {inert(item.text)}" if item.id else f"  - {inert(line)}"
+
+
 def is_as_meant(section: NewSection) -> bool:
     """Whether the text, read alone, is one task with these fields and no others."""
     plan = read_plan(section.text.encode("utf-8", "replace"), "TASK-GRAPH.md")
     if len(plan.tasks) != 1 or any(problem.is_error for problem in plan.problems):
         return False
     task = plan.tasks[0]
-    said = (task.id, task.status, task.depends_on, tuple(map(str, task.outputs)), task.source)
+    parsed = (task.id, task.status, task.depends_on, tuple(map(str, task.outputs)), task.source)
     meant = (section.id, section.status, section.needs, section.outputs, section.source)
     rank = PRIORITIES.index(section.priority) if section.priority else None
     kind = MILESTONE if section.is_milestone else section.type
     return (
-        said == meant
+        parsed == meant
         and tuple((str(one.level), one.command) for one in task.test_contracts) == section.proofs
         and not any(one.fails for one in task.test_contracts)
         and tuple(map(str, task.inputs)) == section.inputs

@@ -74,8 +74,8 @@ def _read(text: str, at: int, depth: int = 0) -> _Value:
     if depth > _DEEPEST:
         raise JSONDecodeError("nested too deeply", text, at)
     if char == '"':
-        said, end = scanstring(text, at + 1)
-        return _Value(said, at, end)
+        string, end = scanstring(text, at + 1)
+        return _Value(string, at, end)
     if char in ("{", "["):
         return _read_many(text, at, depth)
     found = _WORD.match(text, at)
@@ -152,8 +152,8 @@ def _state(word: str) -> State:
 
 
 def _texts(*parts: tuple[str, object]) -> str:
-    said = ((head, one.strip()) for head, one in parts if isinstance(one, str) and one.strip())
-    return "\n\n".join(f"{head}{one}" for head, one in said)
+    texts = ((head, one.strip()) for head, one in parts if isinstance(one, str) and one.strip())
+    return "\n\n".join(f"{head}{one}" for head, one in texts)
 
 
 # --- Task Master ----------------------------------------------------------------------
@@ -222,7 +222,7 @@ def _priority(value: object) -> str:
 
 
 def read_beads(text: str) -> ForeignPlan:
-    """An issue a line. A line that is no issue is left, and told."""
+    """Read one issue a line; report each line that is no issue."""
     tasks: list[ForeignTask] = []
     left: list[tuple[int, str]] = []
     parents: dict[str, list[str]] = {}
@@ -277,9 +277,9 @@ def _of_beads(
 
 def _lines_of(value: object) -> Iterator[str]:
     for line in str(value or "").splitlines():
-        said = re.sub(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?(?:#\d+\s+)?", "", line).strip()
-        if said:
-            yield said
+        item = re.sub(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?(?:#\d+\s+)?", "", line).strip()
+        if item:
+            yield item
 
 
 def with_children(
@@ -336,8 +336,8 @@ def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str
         state = State.DONE if status["word"] == done else _state(status["word"])
     body = text[found.end() :]
     asked = _ACCEPTANCE.search(body) or _OLD_ACCEPTANCE.search(body)
-    told = _DESCRIPTION.search(body)
-    prose = _MARKER.sub("", told["in"]).strip() if told else ""
+    match = _DESCRIPTION.search(body)
+    prose = _MARKER.sub("", match["in"]).strip() if match else ""
     id_ = _plain(head["id"]).casefold()
     needs = (_plain(one).casefold() for one in _listed(head.get("dependencies")))
     task = ForeignTask(
@@ -359,9 +359,9 @@ def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str
 def _read_head(text: str) -> dict[str, Any] | None:
     if "&" in text and re.search(r"(?:^|[\s\[,:])\*\w", text):
         return None  # an alias: a head of a few lines may name itself a million times
-    for said in (text, _BARE_NAME.sub(lambda one: one[1] + json.dumps(one[2]), text)):
+    for source in (text, _BARE_NAME.sub(lambda one: one[1] + json.dumps(one[2]), text)):
         try:
-            head = read_yaml(said)
+            head = read_yaml(source)
         except yaml.YAMLError:
             continue
         return head if isinstance(head, dict) else None

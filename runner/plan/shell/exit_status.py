@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.judge import PREPARES, loses_exit
-from runner.plan.shell.lenient_options import (
-    idle_option,
-    is_bypass,
-    lenient_option,
-    may_be_idle,
-    without_bypass,
-)
+from runner.plan.shell.lenient_options import find_bypass, without_bypass
 from runner.plan.shell.programs import program_of
 from runner.plan.shell.shell_commands import commands_of, script_of, tests_among
 from runner.plan.shell.syntax import ShellSyntaxError, read_commands
@@ -32,11 +26,6 @@ if TYPE_CHECKING:
     from runner.plan.shell.syntax import Simple
 
 _SKIPS = regex(r"SKIP=\S")
-_MAY_BYPASS = regex(
-    r"SKIP=|--(?:no-|exit-|suppress-|pass|fail|race|halt|nostatus|testFail|over|success)|ignore|-fn"
-    r"|\b(?:g?make|find|run-p|npm-run-all2?)\b|-exec\b"
-)
-_ONLY_TELLS = frozenset({"-h", "--help", "--version"})  # a test program tells of itself by these
 _MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|\bscript\b|sh\b|-f(?:ork)?\b")
 """What a line has that could lose an exit: most have none of it, and are not judged."""
 _FOR_BASH = regex(r"#![^\n]*\b(?:bash|zsh|ksh)\b")
@@ -82,8 +71,6 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
         return None
     if word := bypass_of(line):
         return NoProof(word, f"skips checks: `{word}`", without_bypass(word))
-    if word := _only_tells(line):
-        return NoProof(word, f"runs no test: `{word}`", f"take `{word}` out of the command")
     found = swallow_of(line)
     if found is None:
         return None
@@ -114,30 +101,13 @@ def swallow_of(line: str, *, bash: bool = False) -> Swallow | None:
 
 def bypass_of(line: str) -> str:
     """Return the word that leaves checks out (`--no-verify`, `SKIP=…`, `--exit-zero`), or ""."""
-    if not _MAY_BYPASS.search(line):
-        return ""
     for one in commands_of(line):
         if program_of(one).name in ("echo", "printf", "grep"):
             continue
-        for word in (*one.assignments, *one.words):
-            if is_bypass(word.value) or _SKIPS.match(word.text):
-                return word.text
-        if lenient := lenient_option(one):
-            return lenient
+        skips = (word.text for word in (*one.assignments, *one.words) if _SKIPS.match(word.text))
+        if word := next(skips, "") or find_bypass(one):
+            return word
     return ""
-
-
-def _only_tells(line: str) -> str:
-    """The word by which every test program of a line only tells of itself; else empty."""
-    if not (any(word in line for word in _ONLY_TELLS) or may_be_idle(line)):
-        return ""
-    told = [*map(_telling_word, tests_among(commands_of(line)))] or [""]
-    return told[-1] if all(told) else ""
-
-
-def _telling_word(command: Simple) -> str:
-    words = (word.value for word in command.words)
-    return next((word for word in words if word in _ONLY_TELLS), "") or idle_option(command)
 
 
 def deciding_command(line: str) -> Simple | None:

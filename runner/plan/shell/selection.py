@@ -16,9 +16,8 @@ from runner.plan.shell.shell_commands import commands_of
 from runner.plan.shell.syntax import ShellSyntaxError, read_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from runner.plan.shell.syntax import Simple
 
 _PYTEST = """
 -k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --sw-skip --co
@@ -93,71 +92,50 @@ _OPTION_VARIABLES = {
     "PYTEST_ARGS": "pytest",
     "PYTESTARGS": "pytest",
 }
-_WITH_WORD = """
--c -n -p -r -o -W --rootdir --cov --cov-report --cov-config --junitxml --junit-xml --tb --color
---config --reporter --reporters --timeout --maxWorkers -w --workers --import-mode --durations
---confcutdir --basetemp --dist -s --start-directory -require --require --import -count -timeout
--parallel -tags -coverprofile -coverpkg -covermode --manifest-path --features --target -j --jobs
---project --env --environment --log-level --override-ini --root --dir --threads --pool
-"""
-_TAKES_A_WORD = frozenset(_WITH_WORD.split())
-"""Options whose word is no path of a test."""
-_OF_PYTEST = regex(
-    r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
-    r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"
-)
-_OF_UNITTEST = regex(r"-v|--verbose|-q|--quiet|--locals")
-_OF_JEST = regex(r"--verbose|--colors?|--no-color")
-_REPORTING = {
-    "pytest": _OF_PYTEST,
-    "py.test": _OF_PYTEST,
-    "unittest": _OF_UNITTEST,
-    "jest": _OF_JEST,
-    "go": regex(r"-v"),
-}
-"""Options by which a tool says more, less or in colour, and runs the same."""
 
 
 def selection_of(line: str) -> tuple[str, ...]:
-    """What a shell line's test programs are told to leave out or to take alone, as it says it."""
-    return tuple(said for words, tool in _test_commands(line) for said in _selects(words, tool))
+    """Return the options by which the test programs of a line select or leave out tests."""
+    return tuple(option for words, tool in _test_commands(line) for option in _selects(words, tool))
 
 
-def without_reporting(line: str) -> str:
-    """A line without the options that only change what its test programs say of their tests.
+_PYTEST_REPORTS = regex(
+    r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
+    r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"
+)
+"""Options by which pytest only says more, less or in colour."""
+_PYTEST_TAKES = frozenset(
+    ("-c", "-n", "-p", "-o", "-W", "-k", "-m", "--rootdir", "--deselect", "--ignore")
+)
+"""Options of pytest whose value may be a word of its own."""
 
-    A line that is no shell stays as it is.
+
+def find_pytest_words(line: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return options and paths of a line that is one call of pytest, without options of reporting.
+
+    The options hold variables and the version of Python that the line names. None for other lines.
     """
-    cuts = [cut for one in _top_commands(line) for cut in _reporting(one)]
-    for start, end in sorted(cuts, reverse=True):
-        line = line[:start].rstrip(" \t") + line[end:]
-    return line
-
-
-def _top_commands(line: str) -> tuple[Simple, ...]:
     try:
         every = tuple(read_commands(line))
     except ShellSyntaxError:
-        return ()
-    return tuple(one for one in every if line[one.start : one.end] == one.text)
-
-
-def _reporting(command: Simple) -> Iterator[tuple[int, int]]:
-    """Where such options stand in the line, in the order of the words."""
-    name, words = program_of(command)
+        return None
+    if len(every) != 1 or every[0].text != line.strip():
+        return None
+    name, words = program_of(every[0])
     tool, rest = _tool(name, list(words))
-    harmless = _REPORTING.get(tool)
-    if harmless is None or (tool == "go" and rest[:1] != ["test"]):
-        return
-    first = len(command.words) - len(rest)
-    at = 0
-    for number, word in enumerate(command.words):
-        at = command.text.index(word.text, at)
-        if word.text in ("--", "-args", "--args"):  # what follows is another program's
-            return
-        if number >= first and harmless.fullmatch(word.text):
-            yield command.start + at, command.start + at + len(word.text)
-        at += len(word.text)
+    if tool not in ("pytest", "py.test"):
+        return None
+    options = [word.value for word in every[0].assignments]
+    paths: list[str] = []
+    takes = False
+    for word in rest:
+        if takes or word.startswith("-"):
+            takes = not takes and word in _PYTEST_TAKES
+            options += [] if _PYTEST_REPORTS.fullmatch(word) else [word]
+        else:
+            paths.append(word.removeprefix("./").rstrip("/") or ".")
+    version = "" if name in ("pytest", "py.test", "python", "python3") else name
+    return (version, *options), tuple(sorted(paths))
 
 
 # --- the commands of a line ---------------------------------------------------------------
@@ -209,41 +187,10 @@ def _selects(words: Sequence[str], tool: str) -> Iterator[str]:
         # syntax").
         if name in options or (tool in ("go", "gotestsum") and name[1:] in options):
             alone = name in _ALONE or joined or at >= len(words)
-            said = value if joined else "" if alone else words[at]
+            given = value if joined else "" if alone else words[at]
             at += 0 if alone else 1
-            yield f"{name} {said}".strip()
+            yield f"{name} {given}".strip()
         elif tool in _LETS_JOIN and (found := _JOINED.fullmatch(word)) and found[1] in options:
             yield f"{found[1]} {found[2]}"
         elif "::" in word and tool in ("pytest", "py.test") and not word.startswith("-"):
             yield word
-
-
-# --- paths --------------------------------------------------------------------------------
-
-
-def _paths(line: str) -> set[str]:
-    return {path for words, tool in _test_commands(line) for path in _positional(words, tool)}
-
-
-def _positional(words: Iterable[str], tool: str) -> Iterator[str]:
-    options = _OPTIONS.get(tool, _EVERY) - _ALONE
-    if tool not in _OPTIONS or tool in ("tox", "nox", "gradle", "gradlew", "mvn", "mvnw"):
-        return  # targets, not paths
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word.startswith("-"):
-            skip = word in options or word in _TAKES_A_WORD
-        elif word not in ("test", "run", "t", "nextest", "discover") and "=" not in word:
-            yield word.removeprefix("./").rstrip("/") or "."
-
-
-def _is_within(path: str, whole: str) -> bool:
-    """Whether a path or test is at or below another, as pytest and go write them."""
-    if whole in (".", "...") or path == whole:
-        return True
-    # `./store/...` is the package and all below it (`go help packages`); pytest names a test by its
-    # file, `::` and the names that lead to it.
-    above = whole.removesuffix("/...") if whole.endswith("/...") else whole
-    return path.startswith((f"{above}/", f"{above}::")) or path == above

@@ -105,32 +105,3 @@ def tests_in(line: str) -> bool:
 def ends_with_test_tool(line: str) -> bool:
     """Return whether the last command is a test tool by name; a target or script is none."""
     return any(map(names_test_tool, commands_of(line)[-1:]))
-
-
-def with_failing_tests(line: str) -> str:
-    """Return a line with `false` in place of its test tools; empty where it names none."""
-    changed = line
-    try:
-        every = read_commands(line)
-    except ShellSyntaxError:
-        return ""
-    for one in reversed(every):
-        given = script_of(one)
-        if given and f"'{given.text}'" in one.text:
-            text = one.text.replace(given.text, with_failing_tests(given.text) or given.text)
-        elif names_test_tool(one):
-            text = _with_false(one)
-        else:
-            continue
-        changed = f"{changed[: one.start]}{text}{changed[one.end :]}"
-    return "" if changed == line else changed
-
-
-def _with_false(command: Simple) -> str:
-    name, at = program_of(command).name, 0
-    for word in command.words:
-        at = command.text.index(word.text, at)
-        if word.value.rpartition("/")[2] == name:
-            return f"{command.text[:at]}false{command.text[at + len(word.text) :]}"
-        at += len(word.text)
-    return command.text

@@ -28,7 +28,7 @@ _SILENCE = 600.0
 """Seconds after which a connection on which nothing moves is ended."""
 _CHUNK = 65536
 _REMEMBERED = 10
-"""Refused hosts that are told of."""
+"""Refused hosts in the report."""
 _REQUEST = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]")
 _AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _SIZE = re.compile(rb"[0-9]{1,15}")
@@ -67,18 +67,19 @@ class Proxy:
             head, rest = _head_of(client)
             request = parse_request(head)
             self._admit(request)
-            server, said = self._reach(request, door)
+            server, first = self._reach(request, door)
         except Refused as no:
             client.sendall(_answer(no.status, no.why))
             return
         with server:
             if request.is_tunnel:
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n" + said)
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n" + first)
             # What follows the body would be a second request, to a host that nobody weighed.
             rest = rest[: request.body]
             server.sendall(rest)
             if door.keep(server):
-                _pass_on(client, server, None if request.is_tunnel else _body_left(request, rest))
+                left = max(0, (request.body or 0) - len(rest))
+                _pass_on(client, server, None if request.is_tunnel else left)
             door.forget(server)
 
     def _admit(self, request: Request) -> None:
@@ -96,7 +97,7 @@ class Proxy:
             raise Refused(403 if no.is_private else 502, f"{request.authority}: {no.why}") from no
 
     def _note(self, request: Request, why: str, *, allow: bool) -> None:
-        """Remember what is said at the end."""
+        """Remember what `close` reports."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
         hint = f' (your own settings may allow it: registries = ["{name}"])' if allow else ""
@@ -133,7 +134,8 @@ def parse_request(head: bytes) -> Request:
     if method == "CONNECT":
         return Request(*_place(target, 443), method)
     scheme, separator, rest = target.partition("://")
-    if scheme.lower() != "http" or not separator or not _is_plain(rest):
+    plain = rest.isascii() and rest.isprintable()
+    if scheme.lower() != "http" or not separator or not plain:
         raise Refused(400, "this proxy speaks CONNECT, and http:// in absolute form")
     end = next((at for at, letter in enumerate(rest) if letter in "/?#"), len(rest))
     path = rest[end:].partition("#")[0]
@@ -144,23 +146,15 @@ def parse_request(head: bytes) -> Request:
 
 def _body(headers: tuple[bytes, ...]) -> int:
     """Bytes of the body (RFC 9112, section 6.3); in pieces of unsaid length it is not taken."""
-    told = [line.partition(b":") for line in headers]
-    if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in told):
+    fields = [line.partition(b":") for line in headers]
+    if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in fields):
         raise Refused(411, "the length of the body must be told")
     # Several lengths that differ are an error and not a choice (RFC 9112, section 6.3): one of the
     # two servers would take the rest for another request.
-    sizes = {size.strip() for name, _, size in told if name.strip().lower() == b"content-length"}
+    sizes = {size.strip() for name, _, size in fields if name.strip().lower() == b"content-length"}
     if len(sizes) > 1 or not all(_SIZE.fullmatch(size) for size in sizes):
         raise Refused(400, "the length of the body is told in two ways, or in none")
     return max(map(int, sizes), default=0)
-
-
-def _body_left(request: Request, sent: bytes) -> int:
-    return max(0, (request.body or 0) - len(sent))
-
-
-def _is_plain(target: str) -> bool:
-    return target.isascii() and target.isprintable()
 
 
 def _place(authority: str, default: int) -> tuple[str, int]:

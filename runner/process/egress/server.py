@@ -60,7 +60,7 @@ class EgressServer:
         self._begin(self._listen)
 
     def close(self) -> str:
-        """Let nothing pass any more; what is to be said of what was refused."""
+        """Let nothing pass any more; return the report of what was refused."""
         with self._lock:
             self._closed = True
             waiting = tuple(self._open)

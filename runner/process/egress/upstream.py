@@ -66,7 +66,7 @@ class UpstreamConnector:
         self._environ = environ
 
     def connect(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
-        """A connection that has the head of the request behind it, and what the server said so far.
+        """A connection that has the head of the request behind it, and the server's first output.
 
         Raises CannotReach.
         """
@@ -96,14 +96,14 @@ class UpstreamConnector:
         """The person's proxy resolves the name: what it may reach is its own concern."""
         addresses = list(dict.fromkeys(_resolve(upstream.host, upstream.port)))
         server = _connect(addresses, upstream.port, door)
-        said = f"Proxy-Authorization: {upstream.authorization}" if upstream.authorization else ""
+        login = f"Proxy-Authorization: {upstream.authorization}" if upstream.authorization else ""
         try:
             if not request.is_tunnel:
                 head = request.head(absolute=True)
                 first, _, rest = head.partition(b"\r\n")
-                server.sendall(b"\r\n".join(filter(None, (first, said.encode(), rest))))
+                server.sendall(b"\r\n".join(filter(None, (first, login.encode(), rest))))
                 return server, b""
-            lines = (f"CONNECT {request.authority} HTTP/1.1", f"Host: {request.authority}", said)
+            lines = (f"CONNECT {request.authority} HTTP/1.1", f"Host: {request.authority}", login)
             server.sendall("\r\n".join((*filter(None, lines), "", "")).encode("ascii"))
             return server, _accept(server)
         except (OSError, CannotReach) as problem:
@@ -162,13 +162,13 @@ def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | Non
     """
     scheme = "https" if request.is_tunnel else "http"
     names = (f"{scheme}_proxy", f"{scheme}_PROXY".upper(), "all_proxy", "ALL_PROXY")
-    told = next((environ[name] for name in names if environ.get(name)), "")
-    if not told or _is_direct(request.host, environ):
+    address = next((environ[name] for name in names if environ.get(name)), "")
+    if not address or _is_direct(request.host, environ):
         return None
     from urllib.parse import unquote, urlsplit
 
     try:
-        parts = urlsplit(told if "://" in told else f"http://{told}")
+        parts = urlsplit(address if "://" in address else f"http://{address}")
         port = parts.port or 80
     except ValueError as error:
         raise CannotReach("your own proxy has no address that can be read") from error
@@ -181,9 +181,9 @@ def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | Non
 
 def _is_direct(host: str, environ: Mapping[str, str]) -> bool:
     """Whether NO_PROXY leaves the host out: names, all below a name, or `*`."""
-    told = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    names = [name.strip().lower().removeprefix("*").lstrip(".") for name in told.split(",")]
-    return told.strip() == "*" or any(
+    setting = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    names = [name.strip().lower().removeprefix("*").lstrip(".") for name in setting.split(",")]
+    return setting.strip() == "*" or any(
         name and (host == name or host.endswith(f".{name}")) for name in names
     )
 
@@ -199,8 +199,8 @@ def _accept(server: socket.socket) -> bytes:
     head, _, rest = bytes(read).partition(b"\r\n\r\n")
     status = head.split(b"\r\n")[0].split(b" ")
     if len(status) < 2 or not status[1].startswith(b"2"):  # noqa: PLR2004 - version, status, words
-        said = b" ".join(status[1:]).decode("latin-1")[:100]
-        raise CannotReach(f"your own proxy says no: {said}")
+        reason = b" ".join(status[1:]).decode("latin-1")[:100]
+        raise CannotReach(f"your own proxy says no: {reason}")
     return rest
 
 

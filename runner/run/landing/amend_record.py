@@ -44,11 +44,11 @@ def _find_only_parent(repository: Repository, commit: str, message: str) -> str 
     """The parent, of a commit with exactly one and no signature that says just this."""
     # as it is stored: grafts, replacements and the encoding of logs change what `git log` says
     git = repository.git.with_settings(GIT_NO_REPLACE_OBJECTS="1")
-    header, _, said = text(git.run("cat-file", "commit", commit)).partition("\n\n")
+    header, _, body = text(git.run("cat-file", "commit", commit)).partition("\n\n")
     fields = [line.split(" ", 1) for line in header.split("\n")]
     parents = [field[1] for field in fields if field[0] == "parent"]
     signed = any(field[0] in _SIGNED for field in fields)
-    return parents[0] if len(parents) == 1 and not signed and said == message else None
+    return parents[0] if len(parents) == 1 and not signed and body == message else None
 
 
 def _is_named(repository: Repository, head: Head, commit: str) -> bool:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.repo.commit import DURABLE
 from runner.repo.lease_text import BOUND, Lease, read_lease, refs_of, write_lease
+from runner.repo.objects import DURABLE
 from runner.repo.remote import Move, PublishError, Remote, RemoteAwayError, Swap
 from runner.run.landing.lease_standing import (
     LeaseMemory,
@@ -137,7 +137,7 @@ class BranchLease:
                 return
         raise PublishError(
             f"the lease of {display(self.branch)} moves while it is to be taken",
-            hint="others begin at this very moment: `runner lease` shows who; then run again",
+            hint="others begin at this very moment: `runner team lease` shows who; then run again",
             code=ExitCode.CONFLICT,
         )
 
@@ -199,7 +199,7 @@ class BranchLease:
                 return True
             if came.swap is Swap.MOVED:
                 return False
-        raise make_refused_error(self.name, self.branch, came.said)
+        raise make_refused_error(self.name, self.branch, came.output)
 
     def _is_alone(self, reason: str) -> bool:
         """Whether nobody took it at the same moment in the other place; else it is given back."""
@@ -352,8 +352,8 @@ class BranchLease:
                 f"{branch}, then run again; what is proven is kept"
             )
         self.memory.keep_open(self.branch, is_open=False)
-        said = " ".join(display(came.said).split())
-        return f"{name} does not take the push to {branch}: {said}; what is proven is kept"
+        output = " ".join(display(came.output).split())
+        return f"{name} does not take the push to {branch}: {output}; what is proven is kept"
 
     # --- the end ------------------------------------------------------------------------
 
@@ -397,4 +397,4 @@ class BranchLease:
     # --- words --------------------------------------------------------------------------
 
     def _make_trouble(self) -> PublishError:
-        return PublishError(self.trouble, hint="runner lease", code=ExitCode.CONFLICT)
+        return PublishError(self.trouble, hint="runner team lease", code=ExitCode.CONFLICT)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import DURABLE
 from runner.repo.head import UNPUBLISHED
 from runner.repo.merge import merge_commits
+from runner.repo.objects import DURABLE
 from runner.repo.remote import PublishError, Remote, Swap
 from runner.run.landing.branch_lease import BranchLease
 from runner.run.landing.lease_standing import LeaseMemory
@@ -184,7 +184,7 @@ def _do(repository: Repository, *words: str) -> None:
     if answer.exit:
         raise PublishError(
             f"git does not {words[0]} here",
-            detail=display(answer.said.strip()[-1000:], lines=True),
+            detail=display(answer.stderr.strip()[-1000:], lines=True),
             hint="commit or stash what is in its way, then run again",
             code=ExitCode.CONFLICT,
         )

@@ -113,7 +113,7 @@ def _make_refusal(repository: Repository, head: Head) -> RunnerError:
         return _make_lock_error(repository, f"{head.ref}.lock")
     return RunnerError(
         f"git does not move {head.shown}, so nothing can land",
-        detail=answer.said.strip(),
+        detail=answer.stderr.strip(),
         hint="put right what git says, then run again",
         code=ExitCode.CONFLICT,
     )

@@ -37,7 +37,7 @@ else:
 
 
 def note_members(
-    repository: Repository, ledger: JournalWriter, tip: str, parent: str
+    repository: Repository, journal: JournalWriter, tip: str, parent: str
 ) -> tuple[str, ...] | None:
     """Say of the commits between `parent` and `tip` that they landed; the tip's own paths.
 
@@ -48,11 +48,11 @@ def note_members(
     found = repository.log_trailers(tip, since=parent)
     before = [one for one in found if not one.checked and one.commit != tip]
     for one in reversed(before):
-        known = ledger.state.task(one.task).landed
+        known = journal.state.task(one.task).landed
         if known is None or known.commit != one.commit:
             paths = _paths(repository, one.commit)
             landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
-            ledger.note(landed, task=one.task, attempt=one.attempt, durable=True)
+            journal.note(landed, task=one.task, attempt=one.attempt, durable=True)
     return _paths(repository, tip) if before else None
 
 
@@ -133,7 +133,7 @@ class Lander:
 
     root: Path
     repository: Repository
-    ledger: JournalWriter
+    journal: JournalWriter
     staging: Staging
     branch: Head
     """What HEAD was when the run began; nothing lands on anything else."""
@@ -208,7 +208,7 @@ class Lander:
             lock_inode=index.inode,
             lock_digest=index.digest,
         )
-        self.ledger.note(event, task=task, attempt=attempt, durable=True)
+        self.journal.note(event, task=task, attempt=attempt, durable=True)
 
     def refusal(self, head: Head, outcome: Outcome) -> Refusal | None:
         """Why nothing of an outcome may land on this head now."""
@@ -275,11 +275,11 @@ class Lander:
         # a person's edit that came meanwhile stays, and ours waits as a staged write.
         late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
-            with self.ledger.tolerate(f"{task}: no staged copy of {change.path}"):
-                self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
+            with self.journal.tolerate(f"{task}: no staged copy of {change.path}"):
+                self.staging.stage([change], run=self.journal.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)
         index.place()
-        self.ledger.note(
+        self.journal.note(
             TaskLanded(
                 commit=made.commit,
                 tree=made.tree,
@@ -304,7 +304,7 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return None
     repository = lander.repository
     head = repository.head()
-    if not _is_branch(head, lander.ledger.state.branch):
+    if not _is_branch(head, lander.journal.state.branch):
         return None  # it was to land on another branch than is checked out now
     if head.commit is None and event.parent:
         return None
@@ -329,7 +329,7 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return _land_again(lander, open_landing, event, head)
     changes = changes_between(repository, event.parent or None, found)
     made = Made(found, event.tree, event.parent or None)
-    own = note_members(repository, lander.ledger, found, event.parent)
+    own = note_members(repository, lander.journal, found, event.parent)
     if own is None and found != event.commit:
         own = _paths(repository, found)  # others' commits may stand between it and that parent now
     return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
@@ -349,7 +349,7 @@ def _land_again(
                 return None
         except remote.PublishError:
             return None
-        own = note_members(repository, lander.ledger, event.commit, event.parent)
+        own = note_members(repository, lander.journal, event.commit, event.parent)
         task, attempt = open_landing.task, open_landing.attempt
         return lander.finish(task, attempt, made, changes, own, index)
 

@@ -87,8 +87,8 @@ class LeaseMemory:
 
     def _read(self) -> dict[str, tuple[str, float]]:
         try:
-            said = json.loads((self.folder / _FILE).read_bytes())
-            return {str(name): (str(pair[0]), float(pair[1])) for name, pair in said.items()}
+            rows = json.loads((self.folder / _FILE).read_bytes())
+            return {str(name): (str(pair[0]), float(pair[1])) for name, pair in rows.items()}
         except (OSError, ValueError, TypeError, AttributeError, LookupError):
             return {}
 
@@ -105,8 +105,8 @@ def host_name() -> str:
 
 def person_name(environ: Mapping[str, str]) -> str:
     """The person's name on this machine."""
-    if said := environ.get("LOGNAME") or environ.get("USER"):
-        return said
+    if name := environ.get("LOGNAME") or environ.get("USER"):
+        return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except LookupError:  # a container's number without a name
@@ -146,16 +146,16 @@ def make_held_error(name: str, branch: str, there: Standing, seconds: float) -> 
         where=f"{display(name)} {display(there.ref)}",
         hint="wait, or build another branch (runner run --branch NAME); a run that finds "
         f"this lease unchanged after {patience:g} s takes it over; at once: "
-        "runner lease --take --reason WHY",
+        "runner team lease --take --reason WHY",
         code=ExitCode.CONFLICT,
     )
 
 
-def make_refused_error(name: str, branch: str, said: str) -> PublishError:
+def make_refused_error(name: str, branch: str, output: str) -> PublishError:
     """The remote takes the lease at neither place."""
     return PublishError(
         f"{display(name)} takes no lease of {display(branch)}",
-        detail=said,
+        detail=output,
         hint="it needs atomic pushes: runner doctor --remote; without a lease: RUNNER_PUBLISH=none",
         code=ExitCode.USAGE,
     )

@@ -4,8 +4,8 @@ Landings are commits as always, each on the one before, but on a ref of the runn
 the branch (`refs/worktree/runner/manual/tip`), and the index stays as it is. While the commit that
 they stand on (`…/base`) is the one checked out, `Repository.head` says the last of them: bases,
 proofs, recovery, undo and evidence work as if they were on the branch. Once a person has committed
-something the rest is carried above that commit; once nothing waits any more the tasks are said to
-be in the person's commits.
+something the rest is carried above that commit; once nothing waits any more the tasks are
+recorded in the person's commits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from runner.journal.events import TaskAdopted, TaskLanded
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
-from runner.repo.commit import DURABLE, commit_tree
+from runner.repo.commit import commit_tree
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting
+from runner.repo.objects import DURABLE
 from runner.repo.refs import keep_ref
 from runner.repo.repo_state import find_differing
 from runner.run.landing.lander import changes_between
@@ -49,7 +50,7 @@ class ManualCommit:
     manual: bool = False
     """Whether what lands is to wait; what waits already does, whatever this says."""
 
-    def begin(self, ledger: JournalWriter) -> str:
+    def begin(self, journal: JournalWriter) -> str:
         """Bring what waits above the commit that is checked out now; gives a line to show.
 
         Only under the run's lock, before anybody asks what HEAD is. Raises RunnerError before the
@@ -61,7 +62,7 @@ class ManualCommit:
         if base and base != head.commit:
             self._let_go(tip)  # another branch, or history rewritten: what is in the tree is dirty
         elif base:
-            self.settle(ledger, carried=carried)
+            self.settle(journal, carried=carried)
             if not self.manual and not self.paths:
                 self._let_go("")
         if not read_waiting(head)[0] and self.manual:
@@ -73,7 +74,11 @@ class ManualCommit:
             self._place(head.commit, head.commit)
         waiting = () if self.manual else self.paths
         shown = ", ".join(waiting[:_SHOWN]) + (" …" if len(waiting) > _SHOWN else "")
-        return f"landed and not committed yet: {shown} (runner commit-by-task)" if shown else ""
+        return (
+            f"landed and not committed yet: {shown} (runner pipeline commit-by-task)"
+            if shown
+            else ""
+        )
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -99,12 +104,12 @@ class ManualCommit:
             self._place(self._carry(base, tip, head.commit), head.commit)
         return descends
 
-    def settle(self, ledger: JournalWriter, *, carried: bool = False) -> None:
+    def settle(self, journal: JournalWriter, *, carried: bool = False) -> None:
         """Have it over where HEAD holds all that waited, or where it is gone from the tree."""
         head = self.repository.head()
         if head.beneath is None or head.commit is None or head.commit == head.beneath:
             return
-        state = ledger.state
+        state = journal.state
         if state.landing is not None or state.run_open:
             return  # a crash comes first: what is in no tree yet was not taken away
         landed = self._find_landings(head.beneath, head.commit)
@@ -112,8 +117,8 @@ class ManualCommit:
         if paths and not find_differing(self.repository, head.beneath, paths):
             self._let_go(head.commit)
         elif not paths and (landed or carried):
-            self._adopt(ledger, landed, head.beneath)
-            self._let_go(head.commit if _still_named(ledger.state, landed) else "")
+            self._adopt(journal, landed, head.beneath)
+            self._let_go(head.commit if _still_named(journal.state, landed) else "")
 
     # --- details ----------------------------------------------------------------------
 
@@ -123,22 +128,22 @@ class ManualCommit:
         return {one.commit: (one.task, one.attempt) for one in found if not one.checked}
 
     def _adopt(
-        self, ledger: JournalWriter, landed: Mapping[str, tuple[str, int]], head: str
+        self, journal: JournalWriter, landed: Mapping[str, tuple[str, int]], head: str
     ) -> None:
         """Say of tasks that are DONE which of the person's commits they are in."""
         moved = {
             known.commit: known
-            for known in ledger.state.tasks.values()
+            for known in journal.state.tasks.values()
             if known.status is Status.DONE and known.commit in landed
         }
         there = self._find_commits(head, {landed[commit] for commit in moved})
         for commit, known in moved.items():
             now = there.get(landed[commit], head)
             attempt = landed[commit][1]
-            if ledger.state.last_landing_head in landed:
+            if journal.state.last_landing_head in landed:
                 tree = self.repository.tree_of(head)
-                ledger.note(TaskLanded(head, tree), task=known.id, attempt=attempt)
-            ledger.note(_make_adopted(known, now), task=known.id, attempt=attempt, durable=True)
+                journal.note(TaskLanded(head, tree), task=known.id, attempt=attempt)
+            journal.note(_make_adopted(known, now), task=known.id, attempt=attempt, durable=True)
 
     def _find_commits(
         self, head: str, wanted: set[tuple[str, int]]

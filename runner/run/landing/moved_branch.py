@@ -144,7 +144,7 @@ def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> 
     for the rebuild itself is a reason that stays when the edit is taken back, and so is a `!change`
     that no run has read yet.
     """
-    known = books.ledger.state.task(task.id)
+    known = books.journal.state.task(task.id)
     branch = books.keep_draft(task, outcome)
     note = f"{how}, while a run built it" + (f"; that work is on {branch}" if branch else "")
     ended = replace(outcome, ending=Ending.INTERRUPTED, summary=note)
@@ -154,11 +154,11 @@ def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> 
         if known.spec is None
         else TaskStaled(note=note, fields=("what", "change"))
     )
-    books.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+    books.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
 
 def carry_held(
-    held: dict[str, tuple[Change, ...]], repository: Repository, ledger: JournalWriter
+    held: dict[str, tuple[Change, ...]], repository: Repository, journal: JournalWriter
 ) -> None:
     """Restate held changes against HEAD: a person may have committed what was in their way.
 
@@ -166,7 +166,7 @@ def carry_held(
     """
     head = repository.head().commit or ""
     for id_, changes in tuple(held.items()):
-        known = ledger.state.task(id_)
+        known = journal.state.task(id_)
         if known.held is None or known.held.base == head:
             continue
         bases = (known.held.base or None, head or None)
@@ -176,11 +176,11 @@ def carry_held(
         held[id_] = merged.changes
         if merged.conflicts:
             del held[id_]
-            _give_back(id_, conflicts(merged.conflicts, head), ledger)
+            _give_back(id_, conflicts(merged.conflicts, head), journal)
 
 
 def conflicts(paths: Iterable[str], base: str) -> tuple[Finding, ...]:
-    """What the next attempt is told of files that somebody else changed meanwhile."""
+    """Return the next attempt's findings on files that somebody else changed meanwhile."""
     return tuple(
         Finding(
             check="conflict",
@@ -192,8 +192,8 @@ def conflicts(paths: Iterable[str], base: str) -> tuple[Finding, ...]:
     )
 
 
-def _give_back(id_: str, findings: tuple[Finding, ...], ledger: JournalWriter) -> None:
-    attempt = ledger.state.task(id_).last_attempt
-    ledger.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
+def _give_back(id_: str, findings: tuple[Finding, ...], journal: JournalWriter) -> None:
+    attempt = journal.state.task(id_).last_attempt
+    journal.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
     note = f"{findings[0].path} was changed since: made again"
-    ledger.note(TaskApproved(by="runner", note=note), task=id_, durable=True)
+    journal.note(TaskApproved(by="runner", note=note), task=id_, durable=True)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.repo.commit import DURABLE
+from runner.repo.objects import DURABLE
 from runner.repo.own_refs import list_refs, own_name
 from runner.repo.refs import read_ref
 
@@ -39,11 +39,11 @@ def take_old_refs(repository: Repository) -> None:
 
 def _is_ours(repository: Repository, commit: str) -> bool:
     """Whether its files lie in the plan's folder, and no other work tree can have built it."""
-    told = repository.git.run(
+    output = repository.git.run(
         *("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--name-only", "--no-renames"),
         commit,
     )
-    paths, prefix = told.split(b"\0")[:-1], os.fsencode(repository.prefix.value)
+    paths, prefix = output.split(b"\0")[:-1], os.fsencode(repository.prefix.value)
     if not paths or not all(path.startswith(prefix) for path in paths):
         return False
     base, head = repository.resolve(f"{commit}^"), repository.head().commit

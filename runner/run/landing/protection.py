@@ -33,14 +33,14 @@ def find_protection(remote: Remote, repository: Repository, branch: str, tip: st
     commit = remote.write_commit(message, tree=tree, parent=tip)
     ref = f"refs/heads/{branch}"
     below = f"{ref}/probe-{effects.new_id()}"
-    said = remote.try_in_vain(commit, ref, below)
-    if not any(word in said.get(ref, "") for word in _DECLINED):
-        return "" if ref in said else None
+    refusals = remote.try_in_vain(commit, ref, below)
+    if not any(word in refusals.get(ref, "") for word in _DECLINED):
+        return "" if ref in refusals else None
     # A rule about all new refs declines the probe's own name as well: then nothing is known of
     # the branch.
     alone = remote.try_in_vain(commit, below)
     is_name = any(word in alone.get(below, "") for word in _DECLINED)
-    return None if is_name else said[ref]
+    return None if is_name else refusals[ref]
 
 
 def require_open(
@@ -49,13 +49,13 @@ def require_open(
     """Raise PublishError, exit 2, where nothing could land; asked once, until one is refused."""
     if tip is None or memory.is_open(branch):
         return
-    said = find_protection(remote, repository, branch, tip)
-    if said:
+    refusal = find_protection(remote, repository, branch, tip)
+    if refusal:
         shown, name = display(branch), display(remote.name)
         raise PublishError(
-            f"{name} takes no push to {shown}: {display(said)}",
+            f"{name} takes no push to {shown}: {display(refusal)}",
             hint="runner run --branch NAME, and a pull request; or RUNNER_PUBLISH=none",
             code=ExitCode.USAGE,
         )
-    if said is not None:
+    if refusal is not None:
         memory.keep_open(branch, is_open=True)

@@ -166,11 +166,11 @@ def find_checked_in(repository: Repository, since: str) -> frozenset[str]:
     if head is None:
         return frozenset()
     tips = (head, f"^{since}") if since and repository.resolve(since) else (head,)
-    said = repository.git.run(
+    log = repository.git.run(
         *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
         *("--fixed-strings", "--grep=Checked: ", "--end-of-options", *tips, "--"),
     )
-    messages = said.decode("utf-8", "replace").split("\0")
+    messages = log.decode("utf-8", "replace").split("\0")
     return frozenset(
         line for one in messages for line in parse_message(one).trailers.get("Checked", ())
     )

@@ -99,13 +99,13 @@ def format_note(known: TaskState, there: str = "") -> str:
     return there if is_grade(there) else ""
 
 
-def statuses_of(tasks: Iterable[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:
+def statuses_of(tasks: Iterable[Task], journal: JournalWriter) -> dict[str, tuple[Status, str]]:
     """What the plan says of each task, by the journal."""
     planned = {task.id: task for task in tasks}
     each: dict[tuple[Status, str], tuple[Status, str]] = {}  # of many tasks one says the same
-    said = ((id_, (ledger.state.task(id_).status, note_in(planned, id_, ledger.state)))
+    rows = ((id_, (journal.state.task(id_).status, note_in(planned, id_, journal.state)))
             for id_ in planned)  # fmt: skip
-    return {id_: each.setdefault(one, one) for id_, one in said}
+    return {id_: each.setdefault(one, one) for id_, one in rows}
 
 
 class _TasksById(Mapping[str, "Task"]):
@@ -128,12 +128,12 @@ class StatusesNow(Mapping[str, tuple[Status, str]]):
     """What `statuses_of` says of a sound plan, made as it is asked for: nothing is held."""
 
     def __init__(
-        self, tasks: Sequence[Task], places: Mapping[str, int], ledger: JournalWriter
+        self, tasks: Sequence[Task], places: Mapping[str, int], journal: JournalWriter
     ) -> None:
-        self._tasks, self._ledger = _TasksById(tasks, places), ledger
+        self._tasks, self._journal = _TasksById(tasks, places), journal
 
     def __getitem__(self, id_: str) -> tuple[Status, str]:
-        state = self._ledger.state
+        state = self._journal.state
         return state.task(id_).status, note_in(self._tasks, id_, state)
 
     def __iter__(self) -> Iterator[str]:
@@ -159,11 +159,11 @@ def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
     return format_note(known, task.note) if graded is None else graded.note
 
 
-def find_differing(tasks: Sequence[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:
+def find_differing(tasks: Sequence[Task], journal: JournalWriter) -> dict[str, tuple[Status, str]]:
     """The same of those tasks of which the plan says another status, or a DONE of other worth."""
     planned = {task.id: task for task in tasks}
-    return {id_: said for id_, said in statuses_of(tasks, ledger).items()
-            if says_other(planned[id_], *said)}  # fmt: skip
+    return {id_: row for id_, row in statuses_of(tasks, journal).items()
+            if says_other(planned[id_], *row)}  # fmt: skip
 
 
 def says_other(task: Task, status: Status, note: str) -> bool:
@@ -284,9 +284,9 @@ class StatusWriter:
         if spans is None:
             spans = find_spans(text, self._prefixes)
         there = {
-            id_: said
-            for id_, said in statuses.items()
-            if id_ in spans and not _says(text, spans[id_], *said)
+            id_: row
+            for id_, row in statuses.items()
+            if id_ in spans and not _says(text, spans[id_], *row)
         }
         made = edit_statuses(text, there, spans)
         edited = digest_of(*made.pieces)

@@ -183,10 +183,10 @@ def _nobody(_text: str) -> None:
     """Hear nothing."""
 
 
-def reopen_raised(tasks: Iterable[Task], ledger: JournalWriter, settings: Settings) -> None:
+def reopen_raised(tasks: Iterable[Task], journal: JournalWriter, settings: Settings) -> None:
     """Let tasks go on that a budget had stopped, where it was raised since."""
     for task in tasks:
-        known = ledger.state.task(task.id)
+        known = journal.state.task(task.id)
         if known.status is not Status.BLOCKED or known.reason is not Reason.BUDGET:
             continue
         if was_one_attempts(known):
@@ -194,7 +194,7 @@ def reopen_raised(tasks: Iterable[Task], ledger: JournalWriter, settings: Settin
         limits = of_task(task, settings)
         if known.held is None and find_exhausted(limits, sum_spent(known)) is None:
             event = TaskApproved(by="runner", note="its budget was raised")
-            ledger.note(event, task=task.id, durable=True)
+            journal.note(event, task=task.id, durable=True)
 
 
 def was_one_attempts(known: TaskState) -> bool:
@@ -218,19 +218,19 @@ class RunBudget:
     """Of this run so far."""
     _warned: set[tuple[str, str]] = field(default_factory=set)
     _open: dict[str, Usage] = field(default_factory=dict)
-    """What sessions have used that go on, as far as they told."""
+    """Usage of open sessions, as far as they reported it."""
 
     @classmethod
     def at(
         cls,
-        ledger: JournalWriter,
+        journal: JournalWriter,
         settings: Settings,
         tasks: Mapping[str, Task],
         say: Callable[[str], None],
     ) -> Self:
         """A purse that hears what is noted from now on."""
         purse = cls(settings, tasks, say)
-        ledger.listen(purse.hear)
+        journal.listen(purse.hear)
         return purse
 
     def hear(self, record: Record, state: RunState) -> None:
@@ -241,7 +241,7 @@ class RunBudget:
                 self._open[record.task] = used
             case AttemptFinished(usage=usage) | PlanProposed(usage=usage):
                 used = usage or Usage()
-                # The attempt's own sum takes the place of what it told on its way.
+                # The attempt's own sum replaces what it reported on its way.
                 self._open.pop(record.task, None)
                 self.usage += used
             case _:

@@ -138,7 +138,7 @@ class Deadlines:
     @property
     def first(self) -> float | None:
         """The next time at which something must be over or comes near; None for none."""
-        return min((one.at if told else one.near for _, one, told in self._all()), default=None)
+        return min((one.at if sent else one.near for _, one, sent in self._all()), default=None)
 
     def _all(self) -> Iterator[tuple[str, Deadline, bool]]:
         """Each with whether it was warned of."""
@@ -147,7 +147,7 @@ class Deadlines:
 
     def take_near(self, now: float) -> tuple[tuple[str, Deadline], ...]:
         """What comes near by now, once each, however many attempts a task has."""
-        near = tuple((name, one) for name, one, told in self._all() if not told and one.near <= now)
+        near = tuple((name, one) for name, one, sent in self._all() if not sent and one.near <= now)
         self._warned.update((name, one.scope) for name, one in near)
         return near
 

@@ -26,7 +26,7 @@ _MET_AGAIN = (
     *(Reason.PROOF, Reason.WISH, Reason.HELD_OUT, Reason.TEST_AUTHOR),
 )
 """Reasons that may be gone by themselves: what was missing is looked for again."""
-_LONGEST_SAID = 160
+_LONGEST_LINE = 160
 LONGEST_ASKED = 3600.0
 """Seconds a provider may ask to wait: for longer no run stays up, and the task is BLOCKED."""
 
@@ -86,7 +86,7 @@ Next: TypeAlias = Again | Over
 
 
 def class_of(attempt: Try) -> Failure:
-    """The class of a failed attempt: work that a check refused, where nothing else was said."""
+    """The class of a failed attempt: work that a check refused, unless the attempt has another."""
     return attempt.failure or Failure.SEMANTIC
 
 
@@ -98,8 +98,8 @@ def find_own_failure(known: TaskState) -> Failure | None:
     last = known.tries[-1].failure if known.tries else None
     if known.reason is not Reason.TOOL or last not in (Failure.TRANSIENT, Failure.DETERMINISTIC):
         return None
-    said = (one.message.splitlines()[0][:_LONGEST_SAID] for one in known.findings if one.message)
-    return last if any(known.note.startswith(one) for one in said) else None
+    lines = (one.message.splitlines()[0][:_LONGEST_LINE] for one in known.findings if one.message)
+    return last if any(known.note.startswith(one) for one in lines) else None
 
 
 def may_be_met(known: TaskState) -> bool:
@@ -118,7 +118,7 @@ def was_tried_otherwise(known: TaskState, spec: Spec) -> bool:
 def first_refusal(findings: Iterable[Finding]) -> str:
     """What stood in the way, as a task's note begins with it."""
     refusals = (one.message for one in findings if one.refuses)
-    return next(refusals, "it did not pass").splitlines()[0][:_LONGEST_SAID]
+    return next(refusals, "it did not pass").splitlines()[0][:_LONGEST_LINE]
 
 
 def count_worked(tries: Sequence[Try]) -> int:
@@ -183,7 +183,7 @@ def _says_of_the_work(attempt: Try) -> bool:
 
 def _explain_repeat(before: Try, now: Try) -> str:
     if now.tree and now.tree == before.tree:
-        return "came to the same files"
+        return "produced identical files"
     failed = _find_failed(now)
     if failed not in ((), _BY_OTHERS) and failed == _find_failed(before):
         return f"failed the same checks: {', '.join(failed)}"
@@ -196,7 +196,7 @@ def _find_failed(attempt: Try) -> tuple[str, ...]:
 
 
 def gave_the_same(tries: Sequence[Try]) -> bool:
-    """Whether the last two attempts came to the same files, and failed the same checks with them.
+    """Whether the last two attempts produced identical files, and failed the same checks with them.
 
     For what no brief reaches, as a plain command: a third call would give these bytes again.
     """
@@ -215,7 +215,7 @@ def has_looped(tries: Sequence[Try]) -> bool:
 
 
 def warning(tries: Sequence[Try]) -> Finding:
-    """What the next attempt is told of the loop that the last one closed."""
+    """Return the next attempt's finding on the loop that the last one closed."""
     return Finding(
         check=CHECK,
         message=loops(tries)[-1],

@@ -44,7 +44,7 @@ def _nobody(_text: str) -> None:
 class Retries:
     """Decides it by the tables of `failure_policy`, `loops` and `budget`; asks no implementer."""
 
-    ledger: JournalWriter
+    journal: JournalWriter
     preparation: Preparation
     settings: Settings
     books: OutcomeRecorder
@@ -69,7 +69,7 @@ class Retries:
 
     def is_last(self, task: Task, outcome: Outcome) -> bool:
         """Whether no further attempt would follow if this one is refused by a check."""
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         tries = (*known.tries, _make_try(outcome))
         repaired = (
             failure_policy.count_worked(tries) >= failure_policy.COURSES[Failure.SEMANTIC].tries
@@ -98,7 +98,7 @@ class Retries:
         self.books.record_finished(task, outcome)
         self.remember(outcome)
         # Read behind the record: the attempt that has just failed is among them.
-        tries = self.ledger.state.task(task.id).tries
+        tries = self.journal.state.task(task.id).tries
         if task.id in self.preparation.adopted:
             self._not_adopted(task, outcome)
         elif outcome.ending is Ending.BLOCKED:
@@ -135,7 +135,7 @@ class Retries:
         note = f"{what_failed(outcome, 1)} on {branch}"
         reason = outcome.reason or Reason.CHECKS
         event = TaskBlocked(reason=reason, note=note, draft=branch, findings=outcome.findings)
-        self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+        self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def stop(self, task: Task, outcome: Outcome, note: str) -> None:
         """A budget is used up: the work is kept, and goes on where the budget is raised."""
@@ -145,8 +145,8 @@ class Retries:
     # --- agents, models, and what names the class of its failure ----------------------
 
     def _by_its_class(self, task: Task, outcome: Outcome) -> None:
-        known = self.ledger.state.task(task.id)
-        turned = chance(self.ledger.run, task.id, outcome.attempt)
+        known = self.journal.state.task(task.id)
+        turned = chance(self.journal.run, task.id, outcome.attempt)
         asked = outcome.retry_after
         step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
         looped = failure_policy.has_looped(known.tries)
@@ -174,10 +174,10 @@ class Retries:
             self.books.block(task, outcome, reason, note)
 
     def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:
-        """The next attempt is told what repeated, and sees nothing of what it did before."""
+        """Give the next attempt what repeated, and nothing of what it did before."""
         self.preparation.forget(task)
         findings = (failure_policy.warning(known.tries), *outcome.findings)
-        self.ledger.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
+        self.journal.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
 
     def _wait(self, task: Task, outcome: Outcome, seconds: float) -> None:
         if seconds <= 0:
@@ -199,10 +199,10 @@ class Retries:
 
         As `again` decides it, of an attempt that is in the books; but nobody is blocked here.
         """
-        known, looped = self.ledger.state.task(task.id), False
+        known, looped = self.journal.state.task(task.id), False
         seconds = 0.0 if known.attempts_in_row < self._most(task) else None
         if outcome.failure is not None or self._is_agent(task):
-            turned = chance(self.ledger.run, task.id, outcome.attempt)
+            turned = chance(self.journal.run, task.id, outcome.attempt)
             asked = outcome.retry_after
             step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
             looped = failure_policy.has_looped(known.tries)
@@ -230,7 +230,7 @@ class Retries:
         return task.budget.attempts or self.settings.attempts
 
     def _find_exhausted(self, task: Task) -> budget.Measure | None:
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         return budget.find_exhausted(budget.of_task(task, self.settings), budget.sum_spent(known))
 
     def _before(self, outcome: Outcome, path: str) -> bytes | None:
@@ -257,7 +257,7 @@ def _is_stuck(tries: Sequence[Try]) -> bool:
 def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
     """An attempt that was ended from outside since its time was up, as one that failed.
 
-    What it did just then was not cancelled by anybody: that is said of it, too.
+    What it did just then was not cancelled by anybody; the finding says so, too.
     """
     hint = "do less at once; a command that takes long belongs into a gate"
     finding = Finding(check=budget.CHECK, message=str(late), hint=hint)
@@ -284,7 +284,7 @@ def what_failed(outcome: Outcome, tries: int) -> str:
 def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
     """The same of all failed attempts, of which the last came to `outcome`.
 
-    Those that a connection ended failed no check. A check is only said to have failed as often as
+    Those that a connection ended failed no check. A check only counts as having failed as often as
     it did.
     """
     worked = [one for one in tries if failure_policy.class_of(one) is Failure.SEMANTIC]

@@ -28,7 +28,7 @@ _THE_RUN = ""
 class Timers:
     """Asks the clock of `effects` alone, so that a simulation can run it; nobody is held up."""
 
-    crew: WorkerPool
+    workers: WorkerPool
     settlement: OutcomeHandler
     used_up: str = ""
     """Which budget of the run nothing is left of, in words: then nothing new starts."""
@@ -46,7 +46,7 @@ class Timers:
     def start_attempt(self, task: Task) -> None:
         """An attempt starts that may take what is left of its minutes."""
         settled = self.settlement
-        known, now = settled.ledger.state.task(task.id), effects.monotonic()
+        known, now = settled.journal.state.task(task.id), effects.monotonic()
         self._deadlines.begin(task.id, of_attempt(task, known, settled.settings, now))
 
     def over(self, task: Task) -> None:
@@ -62,8 +62,8 @@ class Timers:
 
     def cancel(self, task: Task) -> bool:
         """A person wants a task ended; whether it waited for its next try, and is BLOCKED now."""
-        if task.id in self.crew.working:  # its pause was over just before
-            self.crew.end(task.id)
+        if task.id in self.workers.working:  # its pause was over just before
+            self.workers.end(task.id)
             return False
         return self.settlement.retries.cancel(task)
 
@@ -78,7 +78,7 @@ class Timers:
         wanted = (self._deadlines.first, self.backoff.first, upkeep)
         times = [at for at in wanted if at is not None]
         seconds = max(0.0, min(times) - effects.monotonic()) if times else None
-        message = self.crew.wait(seconds)
+        message = self.workers.wait(seconds)
         if isinstance(message, Finished):
             self._deadlines.over(message.task)
         if times:
@@ -97,10 +97,10 @@ class Timers:
         """End an attempt, or with the run's own time all that go on; they come back by and by."""
         if late.scope is Scope.RUN:
             self.used_up = str(late)
-        for id_ in self.crew.working if late.scope is Scope.RUN else (name,):
+        for id_ in self.workers.working if late.scope is Scope.RUN else (name,):
             self.settlement.overdue[id_] = late
             self._deadlines.over(id_)
-            self.crew.end(id_)
+            self.workers.end(id_)
 
     def look_into_the_purse(self) -> None:
         """Start nothing more where a budget of the run is used up."""

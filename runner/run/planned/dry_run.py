@@ -129,7 +129,7 @@ def _propose(preparation: Preparation, task: Task, plan: TaskPlan) -> None:
     """Put the plan on the table of a journal that forgets."""
     digest = digest_of(repr(plan).encode("utf-8", "replace"))
     event = PlanProposed(plan, "", digest, what=task.spec.what)
-    preparation.ledger.note(event, task=task.id)
+    preparation.journal.note(event, task=task.id)
 
 
 def _next_phase(preparation: Preparation, done: Assignment, outcome: Outcome) -> Assignment:

@@ -22,7 +22,7 @@ from runner.repo.merge import carry
 from runner.repo.own_refs import find_own_name, list_refs, own_name
 from runner.repo.refs import drop_ref, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
-from runner.run.proof.prove import bench_of
+from runner.run.proof.prove import make_gate_context
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def files_of_plan(plan: TaskPlan | None) -> tuple[str, ...] | None:
     return None if plan is None else files_of(plan)
 
 
-def plan_told(state: RunState, task: Task, step: Step | None = None) -> str:
-    """The plan as who executes it is told, with the phase that is its turn; empty for none."""
+def format_plan(state: RunState, task: Task, step: Step | None = None) -> str:
+    """Return the plan as its executor gets it, with the current phase; empty for none."""
     if step is None:
         planned = plan_of(state, task)
         if planned is None or not planned.approved:
@@ -80,12 +80,12 @@ def plan_told(state: RunState, task: Task, step: Step | None = None) -> str:
             step = phase_step(planned.plan, 1 + (kept.phases if kept else 0))
     if step.plan is None or step.mode is Mode.PLAN:
         return ""
-    told = (plan_text(step.plan, task.id), phase_text(step.plan, step.phase))
-    return "\n".join(part for part in told if part)
+    parts = (plan_text(step.plan, task.id), phase_text(step.plan, step.phase))
+    return "\n".join(part for part in parts if part)
 
 
 def phase_text(plan: TaskPlan, phase: int) -> str:
-    """What a session is told of the phase that it is to build; empty where it builds all."""
+    """Return a session's text on the phase that it builds; empty where it builds all."""
     if not phase or not plan.phases:
         return ""
     now, count = plan.phases[phase - 1], len(plan.phases)
@@ -101,23 +101,23 @@ _FOLDER = "phases"
 
 
 def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven:
-    """Run the gates on a tree that is not finished: what fails is told, and refuses nothing yet."""
+    """Run the gates on an unfinished tree: failures are reported, and refuse nothing yet."""
     site.reset(assignment.base)
     site.scratch.apply(outcome.changes)
-    bench = bench_of(assignment, site, outcome)
-    said: list[Proved] = []
+    context = make_gate_context(assignment, site, outcome)
+    results: list[Proved] = []
     for check in commands.checks(assignment.task, site.settings):
         if site.cancelled.is_set():
             break
         started = GateStarted(gate=check.id, command=redact(check.command))
-        site.crew.report(assignment.task.id, assignment.attempt, started)
-        proved = commands.prove(check, bench)
+        site.workers.report(assignment.task.id, assignment.attempt, started)
+        proved = commands.prove(check, context)
         if proved.proof:
-            site.crew.report(
+            site.workers.report(
                 assignment.task.id, assignment.attempt, GateCompleted(proof=proved.proof)
             )
-        said.append(proved)
-    proven = together(said)
+        results.append(proved)
+    proven = together(results)
     return replace(proven, findings=tuple(map(_so_far, proven.findings)))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.permissions import write_finding
 from runner.context.task_plan import files_of, plan_text, redact_plan, relate_paths
-from runner.implementers.base import Said
+from runner.implementers.base import WorkResult
 from runner.journal.plan_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
 from runner.run.reviewers import ask_review_command, review_by_agent
@@ -68,9 +68,9 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
             *plan_findings(task, plan, make_rule_check(assignment.rules, exists)),
         )
     if plan and assignment.review is ReviewMode.AUTO and not _has_refusal(findings):
-        said = _review(assignment, site, plan)
-        findings = (*findings, *said.findings)
-        outcome = replace(outcome, usage=outcome.usage + said.usage)
+        verdict = _review(assignment, site, plan)
+        findings = (*findings, *verdict.findings)
+        outcome = replace(outcome, usage=outcome.usage + verdict.usage)
     return replace(
         outcome,
         ending=Ending.FAILED if _has_refusal(findings) else Ending.PASSED,
@@ -129,9 +129,9 @@ def _mistakes(
         yield Finding(CHECK, "the plan is too long", hint=f"at most {LONGEST_PLAN} characters")
     sound = []
     for path in files:
-        said = check_path(path, _FILE_MODE)
-        if said is not None and said.refuses:
-            yield replace(said, check=CHECK)
+        finding = check_path(path, _FILE_MODE)
+        if finding is not None and finding.refuses:
+            yield replace(finding, check=CHECK)
         elif is_forbidden(path):
             yield Finding(CHECK, f"no task may write {path!a}", path=path, hint="leave it out")
         elif (against := ruled(path)) is not None:
@@ -162,16 +162,16 @@ def _wrote(path: str) -> Finding:
     )
 
 
-def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> Said:
+def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> WorkResult:
     """Let `review_command` read the plan on standard input, else a session of `[model] review`."""
     text = plan_text(plan, assignment.task.id, assignment.task.title)
     if line := site.settings.review_command:
-        return Said(findings=ask_review_command(assignment, site, line, text, CHECK))
-    if (said := review_by_agent(assignment, site, text, is_plan=True)) is not None:
-        return replace(said, findings=tuple(replace(one, check=CHECK) for one in said.findings))
+        return WorkResult(findings=ask_review_command(assignment, site, line, text, CHECK))
+    if (result := review_by_agent(assignment, site, text, is_plan=True)) is not None:
+        return replace(result, findings=tuple(replace(one, check=CHECK) for one in result.findings))
     hint = "set review_command or [model] review in your own settings, or plan_review = prompt"
     none = Finding(CHECK, "plan_review is auto, and nothing reviews", hint=hint)
-    return Said(findings=(none,))
+    return WorkResult(findings=(none,))
 
 
 def _has_refusal(findings: tuple[Finding, ...]) -> bool:

@@ -66,14 +66,14 @@ class TaskPlans:
 
     root: Path
     settings: Settings
-    ledger: JournalWriter
+    journal: JournalWriter
     repository: Repository
     implementer: Callable[[Task], Implementer | Finding]
     asker: Asker | None = None
     only: bool = False
     """Whether tasks are planned and not executed."""
     unseen: bool = False
-    """Whether a person said yes to all plans of this run."""
+    """Whether a person approved all plans of this run."""
 
     @property
     def mode(self) -> ReviewMode:
@@ -86,7 +86,7 @@ class TaskPlans:
 
         What is built anew on a change that breaks it is not: a person has approved just that.
         """
-        if self.ledger.state.task(task.id).culprit:
+        if self.journal.state.task(task.id).culprit:
             return False
         implementer = self.implementer(task)
         if isinstance(implementer, Finding) or not implementer.is_agent:
@@ -100,8 +100,8 @@ class TaskPlans:
         """
         # Any name would do: what lies beside one file of a folder is swept for all of it.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
-        state = self.ledger.state
-        with self.ledger.tolerate("refs of earlier runs are not swept"):
+        state = self.journal.state
+        with self.journal.tolerate("refs of earlier runs are not swept"):
             take_old_refs(self.repository)
             phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
             drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
@@ -109,9 +109,9 @@ class TaskPlans:
         if self.mode is ReviewMode.PROMPT and self.asker is None:
             return
         for task in tasks:
-            if waits(self.ledger.state.task(task.id)):
+            if waits(self.journal.state.task(task.id)):
                 event = TaskApproved(by="runner", note="its plan may be reviewed now")
-                self.ledger.note(event, task=task.id)
+                self.journal.note(event, task=task.id)
 
     # --- what is next -----------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class TaskPlans:
         asks = self.mode is ReviewMode.PROMPT and not self.unseen
         if self.asker is None or not asks or not self.is_wanted(task):
             return False
-        planned = plan_of(self.ledger.state, task)
+        planned = plan_of(self.journal.state, task)
         return planned is not None and not planned.approved
 
     def may_begin(self, task: Task, meanwhile: Callable[[], None] | None = None) -> bool:
@@ -130,7 +130,7 @@ class TaskPlans:
         if self._has_no_reviewer(task):
             self._block(task, _NO_REVIEWER)
             return False
-        while (planned := plan_of(self.ledger.state, task)) is not None and not planned.approved:
+        while (planned := plan_of(self.journal.state, task)) is not None and not planned.approved:
             match self.mode:
                 case ReviewMode.OFF:
                     self._note_review(task, planned, approved=True, review="off")
@@ -139,7 +139,7 @@ class TaskPlans:
                 case ReviewMode.PROMPT if not self._ask(task, planned, meanwhile):
                     self._block(task, WAITS)
                     return False
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         if planned is None and known.plans_refused > MOST:
             self._give_up(task)
             return False
@@ -156,7 +156,7 @@ class TaskPlans:
         """What the next attempt does, on a base."""
         if not self.is_wanted(task):
             return Step()
-        planned = plan_of(self.ledger.state, task)
+        planned = plan_of(self.journal.state, task)
         reviewed = ReviewMode.AUTO if self.mode is ReviewMode.AUTO else ReviewMode.OFF
         if planned is None:
             return Step(Mode.PLAN, review=reviewed)
@@ -166,7 +166,7 @@ class TaskPlans:
 
     def _execution(self, task: Task, planned: Planned, base: str) -> Step:
         """The phase that is next, on what the ones before it came to; or all of it at once."""
-        plan, kept = planned.plan, self.ledger.state.task(task.id).kept
+        plan, kept = planned.plan, self.journal.state.task(task.id).kept
         if not plan.phases:
             return Step(plan=plan)
         if kept is None or kept.digest != planned.digest:
@@ -179,14 +179,14 @@ class TaskPlans:
         return phase_step(plan, kept.phases + 1, changes)
 
     def _find_approved(self, task: Task) -> Planned | None:
-        planned = plan_of(self.ledger.state, task)
+        planned = plan_of(self.journal.state, task)
         return planned if planned is not None and planned.approved else None
 
     # --- what came of it --------------------------------------------------------------
 
     def hear(self, task: Task, outcome: Outcome, books: OutcomeRecorder) -> bool:
         """Write down what came of a session or of a phase; False where it is work to settle."""
-        there = self.ledger.state.task(task.id).open_attempt
+        there = self.journal.state.task(task.id).open_attempt
         if there is not None and there.mode == PLAN:
             outcome = self._review_again(task, outcome)
         match (there.mode if there else "", outcome.ending):
@@ -223,7 +223,7 @@ class TaskPlans:
 
     def forget_landed(self, task: Task) -> None:
         """Let go of what was kept for a task that has landed."""
-        if self.ledger.state.task(task.id).kept is not None:
+        if self.journal.state.task(task.id).kept is not None:
             phases.let_go(self.repository, task.id)
 
     def _present(self, task: Task, plan: TaskPlan) -> None:
@@ -240,14 +240,14 @@ class TaskPlans:
 
     def _propose(self, task: Task, plan: TaskPlan, path: str, digest: str) -> Planned:
         event = PlanProposed(plan, path, digest, what=task.spec.what)
-        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
-        planned = self.ledger.state.task(task.id).planned
+        self.journal.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+        planned = self.journal.state.task(task.id).planned
         assert planned is not None
         return planned
 
     def _send_back(self, task: Task, outcome: Outcome) -> None:
         """Work that went beyond its plan twice in a row needs another plan, not another try."""
-        known, planned = self.ledger.state.task(task.id), self._find_approved(task)
+        known, planned = self.journal.state.task(task.id), self._find_approved(task)
         before = known.tries[-1].checks if known.tries else ()
         if planned is None or before != (CHECK,) or not is_about_the_plan(outcome.findings):
             return
@@ -270,16 +270,16 @@ class TaskPlans:
         change = Change(planned.path, Action.CREATE, _MODE, None, planned.digest, content)
         more = 1 if self.settings.plan_review_floor is ReviewMode.PROMPT else 2
         spot = Spot(left=more, is_plan=True, meanwhile=meanwhile)
-        said = self.asker.ask(task, change, None, spot)
-        match said.answer:
+        reply = self.asker.ask(task, change, None, spot)
+        match reply.answer:
             case Answer.APPROVED:
-                self.unseen = said.for_all and more > 1  # who tightened it wants each one read
+                self.unseen = reply.for_all and more > 1  # who tightened it wants each one read
                 self._note_review(task, planned, approved=True, review="applied", by="person")
             case Answer.REJECTED:
-                reason = said.reason
+                reason = reply.reason
                 self._note_review(task, planned, approved=False, reason=reason, by="person")
             case Answer.EDITED:
-                self._take_edit(task, said.content or b"")
+                self._take_edit(task, reply.content or b"")
             case Answer.WAITS:
                 return False
         return True
@@ -305,22 +305,22 @@ class TaskPlans:
         by: str = "",
     ) -> None:
         event = PlanReviewed(planned.digest, approved, review, reason, by)
-        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+        self.journal.note(event, task=task.id, attempt=self._attempt(task), durable=True)
 
     def _attempt(self, task: Task) -> int:
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         return -known.plan_sessions or known.last_attempt
 
     def _block(self, task: Task, note: str, findings: tuple[Finding, ...] = ()) -> None:
         event = TaskBlocked(reason=Reason.REVIEW, note=note, findings=findings)
-        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+        self.journal.note(event, task=task.id, attempt=self._attempt(task), durable=True)
 
     def _give_up(self, task: Task) -> None:
         """No plan fits: a person has to say what may be written, or what is wanted."""
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         findings = tuple(known.findings)
         last = next((one.message for one in findings if one.refuses), "no plan came of it")
-        self._block(task, f"{known.plans_refused} plans did not do; the last one: {last}", findings)
+        self._block(task, f"{known.plans_refused} plans rejected; last reason: {last}", findings)
 
 
 # --- what is known without a run ------------------------------------------------------

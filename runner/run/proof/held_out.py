@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.gates.base import command_limits
 from runner.gates.registry import Proven
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
@@ -16,9 +17,12 @@ from runner.model import Action, Change, Ending, Finding, Reason, Severity, dige
 from runner.model.words import HELD_OUT
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
+from runner.process.base import Command
+from runner.process.supervise import run
 from runner.run.proof.prove import make_context
 from runner.run.proof.stages import measure_stage
-from runner.writes.pipeline import WriteContext, admit_writes
+from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
+from runner.writes.sast import scan_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,10 +30,32 @@ if TYPE_CHECKING:
     from runner.held_out import proof
     from runner.held_out.site import HeldOutSite
     from runner.model import Outcome, Task
-    from runner.process.base import Place
+    from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext
 else:
     proof = lazy_module("runner.held_out.proof")
+
+
+def probe_enclosure(assignment: Assignment, site: WorkerContext) -> bool:
+    """Return whether an implementer's commands cannot read held-out files, and note it.
+
+    It is asked in the implementer's own sandbox before it starts. A worker elsewhere has no store:
+    there the outcome tells it.
+    """
+    if not assignment.held_out or assignment.implementer is None:
+        return False
+    environment = site.environment(assignment)
+    hidden = site.sandbox.hidden
+    enclosed = bool(hidden) and all(
+        is_enclosed(site.sandbox, site.place, environment, folder) for folder in hidden
+    )
+    if held_out := site.held_out:
+        held_out.store.note_attempt(assignment.task.id, _digests(assignment), enclosed=enclosed)
+    return enclosed
+
+
+def _digests(assignment: Assignment) -> list[str]:
+    return sorted(one.digest for one in assignment.held_out.files)
 
 
 def prove_held_out(
@@ -49,24 +75,24 @@ def prove_held_out(
     results = here.store.results_of(task.id)
     assert results is not None  # files were read from there
     context = make_context(assignment, site, outcome, dict(site.base_environment))
-    bench = proof.HeldOutBench(
+    held_out_context = proof.HeldOutContext(
         part=assignment.held_out,
         contents=contents,
-        context=replace(context, proofs=proven.proofs),
+        gates=replace(context, proofs=proven.proofs),
         workspaces=here.workspaces,
         results=results,
         lay_out=partial(_lay_out, assignment, site),
         environment=partial(_environment, assignment, site, here),
         passed_on_base=here.passed_on_base,
-        inspect=partial(_inspect, assignment, contents),
+        inspect=partial(_inspect, assignment, site, contents),
         named=_find_named(here, task),
     )
     with measure_stage(assignment, site, HELD_OUT):
-        found = proof.prove(bench)
+        found = proof.prove(held_out_context)
     proofs = tuple(one.proof for one in found.results)
     for one in proofs:
-        site.crew.report(task.id, assignment.attempt, GateCompleted(proof=one))
-    rows = _make_rows(found, assignment, site, here)
+        site.workers.report(task.id, assignment.attempt, GateCompleted(proof=one))
+    rows = _make_rows(found, assignment, here)
     items = [item.id for item in task.acceptance_items if item.id]
     return replace(
         proven,
@@ -80,6 +106,9 @@ def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) ->
 
     The files never leave this machine. The worker's processes have ended by now.
     """
+    if site.held_out is not None and assignment.implementer is not None:
+        store = site.held_out.store
+        store.note_attempt(assignment.task.id, _digests(assignment), enclosed=outcome.enclosed)
     proven = Proven(proofs=outcome.proofs)
     found = prove_held_out(assignment, site, outcome, proven)
     refused = any(one.refuses for one in found.findings)
@@ -105,14 +134,12 @@ def _find_named(here: HeldOutSite, task: Task) -> dict[str, tuple[str, ...]]:
 
 
 def _make_rows(
-    found: proof.HeldOutProof, assignment: Assignment, site: WorkerContext, here: HeldOutSite
+    found: proof.HeldOutProof, assignment: Assignment, here: HeldOutSite
 ) -> Iterator[AcceptanceRow]:
     """Yield what the contracts say of acceptance items, with what lowers its worth."""
     task, part = assignment.task, assignment.held_out
     once_in_git = any(here.store.record_of(task.id, one.path).once_in_git for one in part.files)
-    base = here.store.base
-    environment = site.environment(assignment)
-    enclosed = base is not None and is_enclosed(site.sandbox, site.place, environment, base)
+    enclosed = here.store.was_enclosed(task.id, _digests(assignment))
     for one in found.results:
         doubt = Doubt.NONE if one.fails_on else Doubt.CANNOT_FAIL
         doubt = Doubt.ONCE_IN_GIT if once_in_git else doubt
@@ -123,9 +150,9 @@ def _make_rows(
 
 
 def _inspect(
-    assignment: Assignment, contents: Mapping[str, bytes], place: Place
+    assignment: Assignment, site: WorkerContext, contents: Mapping[str, bytes], place: Place
 ) -> tuple[Finding, ...]:
-    """Pass the files through path rules and secret scan again: they land with the task."""
+    """Pass the files through the write pipeline again, since they land with the task."""
     changes = tuple(
         Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
         for path, content in contents.items()
@@ -137,13 +164,32 @@ def _inspect(
         permission=(),
         permission_floor=(),
         held_out=frozenset(),
+        compile_commands=(),
     )
-    context = WriteContext(tree=place.tree / place.start, before=lambda _path: None)
-    return tuple(
-        replace(one, check=HELD_OUT, severity=Severity.QUESTION, detail="")
-        for one in admit_writes(changes, rules, context).findings
-        if one.refuses
+
+    def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
+        limits = command_limits(assignment.task, site.settings)
+        command = Command(line, place, site.base_environment, stdin, limits=limits, folder=folder)
+        return run(command, site.sandbox, cancelled=site.cancelled)
+
+    tree = place.tree / place.start
+    context = WriteContext(tree, before=lambda _path: None, run_command=run_command)
+    found = compile_writes(admit_writes(changes, rules, context), rules, context).findings
+    return (
+        *(
+            replace(one, check=HELD_OUT, severity=Severity.QUESTION, detail="")
+            for one in found
+            if one.refuses
+        ),
+        *(one for path, content in contents.items() for one in _scan(path, content)),
     )
+
+
+def _scan(path: str, content: bytes) -> Iterator[Finding]:
+    """Yield what bandit finds, by its rule: the text of a test stays where it is."""
+    for one in scan_file(content, path).findings if path.endswith(".py") else ():
+        if one.severity != "low":  # an assertion is one of these
+            yield Finding(HELD_OUT, one.rule, path, one.line, severity=Severity.WARNING)
 
 
 def _lay_out(assignment: Assignment, site: WorkerContext, changes: tuple[Change, ...]) -> None:

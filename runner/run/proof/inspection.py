@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.run.proof.verification import Job, Plan, Subject
     from runner.run.worker_setup import WorkerSetup
 
-    Said = tuple[Job, str, Check, Proved]
+    Row = tuple[Job, str, Check, Proved]
     from collections.abc import Iterable
 
     from runner.model import Coverage
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _OF_OWN_LINES = frozenset({"test", "coverage", "mutation"})
 """Kinds of checks that are about the task's own lines."""
 _PATIENCE = 2.0
-"""Seconds before it is said how far a verification has come, and between two such lines."""
+"""Seconds before a verification reports its progress, and between two such lines."""
 
 
 @dataclass(slots=True)
@@ -56,18 +56,18 @@ class Inspection:
     environ: Mapping[str, str]
     head: str
     say: Callable[[str], None]
-    crew: WorkerPool = field(init=False)
+    workers: WorkerPool = field(init=False)
     _began: float = field(default_factory=effects.monotonic)
 
     def __post_init__(self) -> None:
-        self.crew = WorkerPool(
+        self.workers = WorkerPool(
             1, self.workshop.site, inline=True
         )  # it only tells what is cancelled
 
     def verify(self, plan: Plan) -> Verified:
         """Run every job of the plan. KeyboardInterrupt ends what runs, and is raised again."""
-        said = [one for found in self._all(plan) for one in found]
-        tasks, ran = inspect(plan, said)
+        results = [one for found in self._all(plan) for one in found]
+        tasks, ran = inspect(plan, results)
         return Verified(
             head=self.head,
             tasks=tasks,
@@ -77,12 +77,12 @@ class Inspection:
             seconds=round(effects.monotonic() - self._began, 3),
         )
 
-    def _all(self, plan: Plan) -> Iterator[list[Said]]:
+    def _all(self, plan: Plan) -> Iterator[list[Row]]:
         if not plan.jobs:
             return
         work = self._own_work(plan)
         count = min(self.settings.jobs, len(plan.jobs))
-        sites = [self.workshop.site(number, self.crew) for number in range(count)]
+        sites = [self.workshop.site(number, self.workers) for number in range(count)]
         free: SimpleQueue[WorkerContext] = SimpleQueue()
         for site in sites:
             free.put(site)
@@ -91,7 +91,7 @@ class Inspection:
             futures = [executor.submit(self._run, job, free, work) for job in plan.jobs]
             yield from self._gather(futures, _about(plan))
         except BaseException:
-            self.crew.cancel()
+            self.workers.cancel()
             raise
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
@@ -109,19 +109,19 @@ class Inspection:
         }
         return own_work(self.repository, asked, self.head)
 
-    def _gather(self, futures: list[Future[list[Said]]], about: str) -> Iterator[list[Said]]:
-        """What the jobs said, in their order, once all have; how far it is, where that takes."""
-        spoken, told = self._began, -1
+    def _gather(self, futures: list[Future[list[Row]]], about: str) -> Iterator[list[Row]]:
+        """Yield the jobs' results in order, once all are done; report progress on slow ones."""
+        spoken, shown = self._began, -1
         open_ones = set(futures)
         while open_ones:
             done, open_ones = wait(open_ones, timeout=0.2, return_when=FIRST_COMPLETED)
             del done
-            if self.crew.cancelled.is_set():
+            if self.workers.cancelled.is_set():
                 raise KeyboardInterrupt
             now = effects.monotonic()
             count = len(futures) - len(open_ones)
-            if open_ones and count != told and now - spoken > _PATIENCE:
-                spoken, told = now, count
+            if open_ones and count != shown and now - spoken > _PATIENCE:
+                spoken, shown = now, count
                 self.say(f"verifying {about}: {count} of {len(futures)} jobs done")
         for future in futures:
             yield future.result()
@@ -130,41 +130,41 @@ class Inspection:
 
     def _run(
         self, job: Job, free: SimpleQueue[WorkerContext], work: Mapping[str, OwnWork]
-    ) -> list[Said]:
+    ) -> list[Row]:
         site = free.get()
         try:
             return list(self._steps(job, site, work))
         finally:
             free.put(site)
 
-    def _steps(self, job: Job, site: WorkerContext, work: Mapping[str, OwnWork]) -> Iterator[Said]:
+    def _steps(self, job: Job, site: WorkerContext, work: Mapping[str, OwnWork]) -> Iterator[Row]:
         known: dict[object, tuple[Check, Proved]] = {}
         for one, steps in job.steps:
-            bench = self._bench(one, site, shared=bool(job.owners))
+            context = self._bench(one, site, shared=bool(job.owners))
             own = work.get(one.task.id, OwnWork()).within(one.task.outputs)
-            said: list[Proof] = []
+            ran: list[Proof] = []
             seen: tuple[Observed, ...] = ()
-            about_own = replace(bench, changes=own.changes, before=_around(own, bench.before))
+            about_own = replace(context, changes=own.changes, before=_around(own, context.before))
             for family, check in steps:
-                if self.crew.cancelled.is_set():
+                if self.workers.cancelled.is_set():
                     return
-                mine = about_own if check.kind in _OF_OWN_LINES else bench
+                mine = about_own if check.kind in _OF_OWN_LINES else context
                 # What it requires, such as a secret, another need not have: it runs for itself.
                 key = key_of(check) if check.kind == "test" and not one.task.requires else None
                 if key in known:
                     again = _again(check, *known[key], site.place)
-                    said += [again.proof] if again.proof else []
+                    ran += [again.proof] if again.proof else []
                     yield job, one.task.id, replace(check, command=""), again
                     continue
                 self._reset(site)
                 proved: Proved = family.prove(
-                    check, replace(mine, proofs=tuple(said), observed=seen)
+                    check, replace(mine, proofs=tuple(ran), observed=seen)
                 )
                 if check.kind == "test":
                     proved = replace(proved, findings=(*proved.findings, *shim.findings(mine)))
                 if not self.settings.strict:
                     proved = as_known(proved, check, one.known)
-                said += [proved.proof] if proved.proof else []
+                ran += [proved.proof] if proved.proof else []
                 seen += proved.observed
                 if key is not None:
                     known[key] = (check, proved)
@@ -243,7 +243,7 @@ def _around(own: OwnWork, before: Callable[[str], bytes | None]) -> Callable[[st
 
 
 def _again(check: Check, first: Check, proved: Proved, place: Place) -> Proved:
-    """What the same command said a moment ago in this tree, as another task's check."""
+    """Reuse the same command's result in this tree for another task's check."""
     measured = data_folder(place, first.id)
     if measured.is_dir() and not measured.is_symlink():
         target = make_empty_folder(place, check.id)
@@ -290,7 +290,7 @@ def differences(
     return (
         *(_make_gone(one) for id_, one in old.items() if id_ not in new),
         *(_new(one) for id_, one in new.items() if id_ not in old),
-        *(said for id_ in old if id_ in new for said in _between(old[id_], new[id_])),
+        *(line for id_ in old if id_ in new for line in _between(old[id_], new[id_])),
         *_coverage(*covered),
     )
 

@@ -14,7 +14,6 @@ from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
-from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.examples import find_examples
 from runner.plan.shell.quiet_lines import starts_no_program
@@ -44,10 +43,10 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     if ran_something and outcome.changes:
         site.reset(assignment.base)
         site.scratch.apply(outcome.changes)
-    bench = replace(bench_of(assignment, site, outcome), former=site.former(assignment))
+    context = replace(make_gate_context(assignment, site, outcome), former=site.former(assignment))
 
     def tell(event: Happening) -> None:
-        site.crew.report(assignment.task.id, assignment.attempt, event)
+        site.workers.report(assignment.task.id, assignment.attempt, event)
 
     def on_started(check: Check) -> None:
         tell(GateStarted(gate=check.id, command=redact(check.command)))
@@ -65,19 +64,19 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
         tell_stage(assignment, site, f"{check}{before}", seconds)
 
     own = prove_all(
-        asked, settings, bench, started=on_started, completed=on_completed, took=on_took
+        asked, settings, context, started=on_started, completed=on_completed, took=on_took
     )
-    own = weigh_own(own, bench, site)
+    own = weigh_own(own, context, site)
     # Tests of others say nothing of bytes that are built again anyway. A question does not end it
     # here: with a person's yes these very bytes land.
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
-        lend_to_traced(site.crew.trace(assignment, outcome), assignment, site),
-        bench,
+        lend_to_traced(site.workers.trace(assignment, outcome), assignment, site),
+        context,
         started=on_started,
         completed=on_completed,
-        lane=partial(_lane, assignment, site, outcome, bench),
+        lane=partial(_lane, assignment, site, outcome, context),
     )
     return replace(
         own,
@@ -87,11 +86,11 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     )
 
 
-def weigh_own(own: Proven, bench: GateContext, site: WorkerContext) -> Proven:
-    """What a task's own checks said, each by what it is worth, and what of it does not count."""
-    written = [change.path for change in bench.changes]
-    proofs = weigh_proofs(bench.task, own.proofs, own.observed, written, own.unshown)
-    findings = (*own.findings, *shim.findings(bench))
+def weigh_own(own: Proven, context: GateContext, site: WorkerContext) -> Proven:
+    """Weigh the results of a task's own checks, and find what of them does not count."""
+    written = [change.path for change in context.changes]
+    proofs = weigh_proofs(context.task, own.proofs, own.observed, written, own.unshown)
+    findings = (*own.findings, *shim.findings(context))
     if any(one.refuses and not one.asks for one in findings):
         findings = _with_submodules(findings, site)
     return replace(own, proofs=proofs, findings=findings)
@@ -107,9 +106,9 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
     if site.submodules is not None:
         why = "not checked out: git submodule update --init"
     verb = "are submodules, which are" if len(lacking) > 1 else "is a submodule, which is"
-    said = f"{join_few(lacking)} {verb} {why}"
-    told = replace(first, hint="; ".join(filter(None, (said, first.hint))))
-    return tuple(told if one is first else one for one in findings)
+    reason = f"{join_few(lacking)} {verb} {why}"
+    marked = replace(first, hint="; ".join(filter(None, (reason, first.hint))))
+    return tuple(marked if one is first else one for one in findings)
 
 
 def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven | None:
@@ -117,19 +116,19 @@ def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome
     task, memory = assignment.task, site.memory
     if memory is None or task.contracts or find_examples(task) or not task.test_contracts:
         return None
-    lines = (name_script(as_command(one.command)) for one in task.test_contracts)
+    lines = (as_command(one.command) for one in task.test_contracts)
     if not all(memory.has_passed(outcome.tree, line) for line in lines):
         return None
-    bench = make_context(assignment, site, outcome, site.environment(assignment))
+    context = make_context(assignment, site, outcome, site.environment(assignment))
     for check in (one for one in checks_of(task, site.settings) if one.command):
-        key = standing_key(check, bench)
+        key = standing_key(check, context)
         if key is None or memory.find(key) is None:
             return None
-    own = prove_all(task, site.settings, bench, started=_nobody, completed=_nobody)
+    own = prove_all(task, site.settings, context, started=_nobody, completed=_nobody)
     return replace(own, proofs=weigh_proofs(task, own.proofs, own.observed, (), own.unshown))
 
 
-def _nobody(_said: object) -> None:
+def _nobody(_result: object) -> None:
     """Hear nothing: whoever asks tells it all at once."""
 
 
@@ -138,18 +137,18 @@ def _lane(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, own: GateContext
 ) -> Iterator[Helper | None]:
     """Another scratch tree with the same proposal in it, where one is free."""
-    lanes = site.crew.lanes
+    lanes = site.workers.lanes
     with lanes.lend() as other:
         if other is None:
             yield None
             return
         other.reset(assignment.base)
         other.scratch.apply(outcome.changes)
-        bench = replace(bench_of(assignment, other, outcome), cancelled=own.cancelled)
-        yield Helper(bench, lambda: lanes.may_go_on)
+        context = replace(make_gate_context(assignment, other, outcome), cancelled=own.cancelled)
+        yield Helper(context, lambda: lanes.may_go_on)
 
 
-def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
+def make_gate_context(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
     silent = not outcome.changes and _starts_no_program(assignment, site)
     environment = site.environment(assignment)
@@ -189,6 +188,7 @@ def make_context(
         reviewed=assignment.reviewed,
         by_person=assignment.by_person,
         red_first=assignment.red_first,
+        taken_back=assignment.taken_back,
         revised=assignment.revised,
     )
 

@@ -1,4 +1,4 @@
-"""Which tree was proven: told apart by all files but the runner's own documents."""
+"""Which tree was proven: identified by all files but the runner's own documents."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def tree_key(
     ours = [repository.prefix.whole(path) for path in documents]
     there = {path: objects.entry(tree, path) for path in ours}
     left_out = {path: None for path, at in there.items() if at and at.mode != FOLDER}
-    name = objects.with_files(tree, left_out, written=False)
-    told = "\n".join((name, *list_proofs(tasks, settings)))
-    return digest_of(told.encode("utf-8", "surrogateescape"))
+    name = objects.with_files(tree, left_out)
+    text = "\n".join((name, *list_proofs(tasks, settings)))
+    return digest_of(text.encode("utf-8", "surrogateescape"))
 
 
 def list_proofs(tasks: Iterable[Task | OutlineTask], settings: Settings) -> tuple[str, ...]:

@@ -59,4 +59,4 @@ def count_named(seconds: float) -> None:
 
 def _report(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
     event = StageCompleted(stage=stage, seconds=round(seconds, 3))
-    site.crew.report(assignment.task.id, assignment.attempt, event)
+    site.workers.report(assignment.task.id, assignment.attempt, event)

@@ -71,9 +71,9 @@ class Unverified(NamedTuple):
             return f"the proof in the commit of {shown} is not about these bytes"
         now, then = ("is", "was") if len(every) == 1 else ("are", "were")
         became = f"{now} gone" if gone else f"{then} changed"
-        told = f"{shown} {became} since it was proven"
+        text = f"{shown} {became} since it was proven"
         moved = gone and all(path.startswith("../") for path in named)
-        return f"{told} (was the plan's folder moved?)" if moved else told
+        return f"{text} (was the plan's folder moved?)" if moved else text
 
 
 class _Landing(NamedTuple):
@@ -261,13 +261,13 @@ def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> froze
     for commit in commits:
         own = entries.get(commit, ())
         for one in parse_messages(repository.message(commit)):
-            said = one.trailers
+            trailers = one.trailers
             if one.squashed:
                 prefix = repository.prefix
-                is_true = bool(squashed.find_own_changes(prefix, own, said, _is_own_document))
+                is_true = bool(squashed.find_own_changes(prefix, own, trailers, _is_own_document))
             else:
-                is_true = is_about(repository.prefix, own, said)
-            if is_true or (not says_files(said) and made(commit)):
+                is_true = is_about(repository.prefix, own, trailers)
+            if is_true or (not says_files(trailers) and made(commit)):
                 found.add(commit)
     return frozenset(found)
 
@@ -357,8 +357,8 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
     for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
         for one in parse_messages(message) if commit else ():
-            said = one.trailers
-            task = said.get("Task", ("",))[-1]
-            if (task or UNDOES in said or RESTORES in said) and is_own(commit, said):
-                found.append(_Landing(commit, task, said, one.squashed))
+            trailers = one.trailers
+            task = trailers.get("Task", ("",))[-1]
+            if (task or UNDOES in trailers or RESTORES in trailers) and is_own(commit, trailers):
+                found.append(_Landing(commit, task, trailers, one.squashed))
     return found

@@ -76,8 +76,8 @@ class Inspected:
     def failing(self) -> tuple[str, ...]:
         """The checks that did not pass, each once."""
         bad = [proof.id for proof in self.proofs if proof.verdict not in _GOOD]
-        said = [finding.check for finding in self.findings if finding.refuses]
-        return tuple(dict.fromkeys([*bad, *said]))
+        refused = [finding.check for finding in self.findings if finding.refuses]
+        return tuple(dict.fromkeys([*bad, *refused]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
 
 
 def _answered(findings: Iterable[Finding], known: TaskState) -> Iterator[Finding]:
-    """Questions that a person let pass are told as warnings."""
+    """Turn questions that a person let pass into warnings."""
     notes = [one.note for one in known.proofs if APPROVED in one.note]
     for one in findings:
         passed = any(one.message in note or MORE in note for note in notes)
@@ -286,13 +286,13 @@ def _answered(findings: Iterable[Finding], known: TaskState) -> Iterator[Finding
 
 
 def inspect(
-    plan: Plan, said: Iterable[tuple[Job, str, Check, Proved]]
+    plan: Plan, results: Iterable[tuple[Job, str, Check, Proved]]
 ) -> tuple[tuple[Inspected, ...], int]:
-    """What each task comes to, from what its checks said; and how many commands ran."""
+    """Return each task's inspection from its checks' results, and how many commands ran."""
     heard: dict[str, list[Proved]] = {}
     answers: dict[str, list[str]] = {}
     ran = 0
-    for job, task, check, proved in said:
+    for job, task, check, proved in results:
         ran += bool(check.command)
         for owner in job.owners or (task,):
             heard.setdefault(owner, []).append(proved)
@@ -313,18 +313,18 @@ def _refuses(proved: Proved) -> bool:
     return bad or any(finding.refuses for finding in proved.findings)
 
 
-def _inspect_task(one: Subject, plan: Plan, said: list[Proved]) -> Inspected:
+def _inspect_task(one: Subject, plan: Plan, results: list[Proved]) -> Inspected:
     before = plan.remembered.get(one.task.id, ())
-    found = tuple(proved.proof for proved in said if proved.proof)
-    measured = next((proved.coverage for proved in said if proved.coverage), None)
+    found = tuple(proved.proof for proved in results if proved.proof)
+    measured = next((proved.coverage for proved in results if proved.coverage), None)
     stands = one.task.id in plan.untouched
     return Inspected(
         task=one.task.id,
         title=one.task.title,
         proofs=(*before, *found),
-        findings=tuple(finding for proved in said for finding in proved.findings),
-        coverage=measured or (None if said and not stands else one.known.coverage),
-        tools=tuple(dict(tool for proved in said for tool in proved.tools).items()),
-        ran=bool(said),
+        findings=tuple(finding for proved in results for finding in proved.findings),
+        coverage=measured or (None if results and not stands else one.known.coverage),
+        tools=tuple(dict(tool for proved in results for tool in proved.tools).items()),
+        ran=bool(results),
         stands_since=one.known.commit if stands else "",
     )

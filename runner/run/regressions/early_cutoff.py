@@ -246,7 +246,7 @@ class EarlyCutoff:
     """Lets go what nothing has changed for; the coordinator's, as the journal is."""
 
     tasks: Mapping[str, Task]
-    ledger: JournalWriter
+    journal: JournalWriter
     repository: Repository
     documents: frozenset[str]
     """The runner's own documents, which no task offers to another."""
@@ -257,10 +257,10 @@ class EarlyCutoff:
 
     def begin(self) -> None:
         """What a run finds: also what a crash has cut off between a DONE and what it frees."""
-        waiting = [id_ for id_ in self.tasks if waits_through(self.ledger.state.task(id_))]
+        waiting = [id_ for id_ in self.tasks if waits_through(self.journal.state.task(id_))]
         self._before = behind_whom(self.tasks.values(), waiting) if waiting else {}
         for id_, before in self._before.items():
-            known = self.ledger.state.task(id_)
+            known = self.journal.state.task(id_)
             for one in dict.fromkeys((*before, known.via)):
                 self._behind.setdefault(one, []).append(id_)
             if known.status is Status.PENDING and known.tries:
@@ -271,25 +271,25 @@ class EarlyCutoff:
     def after(self, done: str) -> tuple[str, ...]:
         """Those of which a task's DONE decides: PENDING, to be proven again, or STALE for good."""
         if done in self._behind:
-            self._offerings.record_landed(done, self.ledger.state.task(done).commit)
+            self._offerings.record_landed(done, self.journal.state.task(done).commit)
         behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
         return tuple(id_ for id_ in behind if self._judge(id_))
 
     def _is_stale(self, id_: str) -> bool:
-        known = self.ledger.state.task(id_)
+        known = self.journal.state.task(id_)
         return known.status is Status.STALE and waits_through(known)
 
     def _judge(self, id_: str) -> bool:
         """Say what becomes of a task; whether there was anything to say."""
-        known, verdict = self.ledger.state.task(id_), self._verdict(id_)
+        known, verdict = self.journal.state.task(id_), self._verdict(id_)
         if verdict.proves and known.status is Status.STALE:
             self._let_go(known, TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True))
             return True
-        said = next((self.built_anew[one] for one in verdict.asks if one in self.built_anew), "")
+        reason = next((self.built_anew[one] for one in verdict.asks if one in self.built_anew), "")
         text = f"{verdict.text}; approve to have this built on it" if verdict.asks else verdict.text
-        if said and known.status is Status.STALE:
-            self.built_anew[id_] = said
-            self._let_go(known, TaskApproved(by="person", note=f"{said}; {verdict.text}"))
+        if reason and known.status is Status.STALE:
+            self.built_anew[id_] = reason
+            self._let_go(known, TaskApproved(by="person", note=f"{reason}; {verdict.text}"))
             return True
         if not verdict.proves and (known.cut_off or text not in ("", known.note)):
             text = text or f"{known.via} is not DONE again; this rests on it"
@@ -298,14 +298,14 @@ class EarlyCutoff:
         return not verdict.proves and self._waits_for_another(known)
 
     def _let_go(self, known: TaskState, event: TaskApproved) -> None:
-        cause = self.ledger.state.task(known.via).cause
-        self.ledger.note(
+        cause = self.journal.state.task(known.via).cause
+        self.journal.note(
             event, task=known.id, attempt=known.last_attempt, cause=cause, durable=True
         )
 
     def _waits_for_another(self, known: TaskState) -> bool:
         """Say of whom a task waits once the one that is named is DONE; whether there was that."""
-        state = self.ledger.state
+        state = self.journal.state
         if state.task(known.via).status is not Status.DONE or not self._is_stale(known.id):
             return False
         before = (one for one in self._before[known.id] if one != known.via)
@@ -316,10 +316,10 @@ class EarlyCutoff:
         return True
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
-        stale_again(self.ledger, known, text, via=via)
+        stale_again(self.journal, known, text, via=via)
 
     def _verdict(self, id_: str) -> Verdict:
-        state = self.ledger.state
+        state = self.journal.state
         known = state.task(id_)
         if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
             return Verdict(proves=False)  # it was edited itself, or nothing proved it
@@ -328,14 +328,14 @@ class EarlyCutoff:
         anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
             return Verdict(proves=False)
-        said = []
+        texts = []
         for one in anew:
             offered = self._offerings.compare(self.tasks[one], known)
             text = f"{one} {_how(offered)} and {offered.text}"
             if not offered.same and not _is_check(self.tasks[id_]):
                 return Verdict(proves=False, asks=anew, text=text)
-            said.append(text)
-        return Verdict(proves=True, text="; ".join(said))
+            texts.append(text)
+        return Verdict(proves=True, text="; ".join(texts))
 
     @cached_property
     def _offerings(self) -> TaskExports:
@@ -352,8 +352,8 @@ def _how(offered: CutOff) -> str:
     return "is DONE again" if offered.text == reach.UNTOUCHED else "was built anew"
 
 
-def stale_again(ledger: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
+def stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
     """A task that was let go is STALE again; without `via` it waits for a person alone."""
     note = f"{known.cut_off}, but {text}" if known.cut_off and not via else text
     event = TaskStaled(note=note, via=via)
-    ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
+    journal.note(event, task=known.id, attempt=known.last_attempt, durable=True)

@@ -107,7 +107,7 @@ def _note_members(lander: Lander, links: Sequence[Link], tip: Link) -> None:
             paths = tuple(change.path for change in one.outcome.changes)
             landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
             attempt = one.outcome.attempt
-            lander.ledger.note(landed, task=one.task.id, attempt=attempt, durable=True)
+            lander.journal.note(landed, task=one.task.id, attempt=attempt, durable=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class GroupBuild:
 
     def build(self, group: Sequence[Task]) -> bool:
         """Build a culprit and its victims and land them; False when they wait again."""
-        findings = tuple(self.settlement.ledger.state.task(group[0].id).findings)
+        findings = tuple(self.settlement.journal.state.task(group[0].id).findings)
         try:
             return self._build(group, findings)
         except (KeyboardInterrupt, RunnerError):
@@ -223,14 +223,15 @@ class GroupBuild:
                 self._assignment(task, base, held=held, first=first),
                 unproven=frozenset(one.id for one in group[position + 1 :]),
                 beneath=frozenset(one.id for one in group[:position]),
+                taken_back=self._take_back(base) if position else (),
             )
             first = False
             outcome, why = self.settlement.in_time(task, self.work(assignment))
-            desk = self.settlement.desk
-            asked = desk.apply_answers if held else desk.settle_questions
+            context = self.settlement.context
+            asked = context.apply_answers if held else context.settle_questions
             outcome = asked(task, outcome)
             if outcome.ending is Ending.PASSED:
-                ruling = desk.rule(task, outcome)
+                ruling = context.rule(task, outcome)
                 if ruling.answer is Answer.APPROVED:
                     books.record_finished(task, outcome)
                     books.record_approved(task, outcome, ruling.how)
@@ -257,13 +258,17 @@ class GroupBuild:
         return replace(outcome, ending=Ending.WAITS if kept else Ending.FAILED), "", ""
 
     def _assignment(self, task: Task, base: str, *, held: bool, first: bool) -> Assignment:
-        known = self.settlement.ledger.state.task(task.id)
+        known = self.settlement.journal.state.task(task.id)
         changes = self.preparation.held.get(task.id, ()) if first else ()
         if held or (changes and self._fits(changes, base)):
             changes = self.preparation.regressive[task.id] if held else changes
             return self.preparation.make_carried(task, changes, base, known.last_attempt + 1)
         self.preparation.held.pop(task.id, None)
         return replace(self.preparation.assignment(task), base=base)
+
+    def _take_back(self, base: str) -> tuple[Change, ...]:
+        """What makes the branch of the tree with the members before."""
+        return changes_between(self.lander.repository, base, self.preparation.base())
 
     def _fits(self, changes: Sequence[Change], base: str) -> bool:
         """Whether the files that they were made on are there as they were."""
@@ -275,17 +280,17 @@ class GroupBuild:
         """The held change breaks more than was approved, or does not even pass by itself."""
         books = self.settlement.books
         if outcome.ending is Ending.INTERRUPTED:  # a person cancelled it: it waits as it did
-            regression.hold_again(task.id, findings, books.ledger)
+            regression.hold_again(task.id, findings, books.journal)
             self.settlement.codes.add(ExitCode.REGRESSION)
             return
         if regression.victims(outcome.findings):
-            known = books.ledger.state.task(task.id)
+            known = books.journal.state.task(task.id)
             every = (*findings, *(one for one in outcome.findings if one.refuses))
             regression.hold_back(task, replace(outcome, findings=every), books, known.draft)
             self.settlement.codes.add(ExitCode.REGRESSION)
             return
         books.block(task, outcome, Reason.CHECKS, "the held change no longer passes its proof")
-        regression.give_back(task.id, books.ledger, books.let_go)
+        regression.give_back(task.id, books.journal, books.let_go)
 
     def _find_edited(self, group: Sequence[Task]) -> tuple[Task, str] | None:
         """The first member whose section of the plan a person edited meanwhile, and how."""
@@ -313,7 +318,7 @@ class GroupBuild:
             return False
         self._drop_writes(chain)
         self._interrupt([one.task for one in chain])
-        regression.give_back(task.id, books.ledger, books.let_go)
+        regression.give_back(task.id, books.journal, books.let_go)
         return True
 
     def _wait(
@@ -323,7 +328,7 @@ class GroupBuild:
         self._drop_writes(chain)
         again = tuple(replace(finding, hint=note) for finding in findings)
         books = self.settlement.books
-        kept = books.ledger.state.task(task.id).draft
+        kept = books.journal.state.task(task.id).draft
         regression.hold_back(task, replace(chain[0].outcome, findings=again), books, kept)
         self.settlement.codes.add(ExitCode.REGRESSION)
 
@@ -334,16 +339,16 @@ class GroupBuild:
     def _break_off(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> None:
         """A run that ends in the midst leaves all as it was, the approvals too."""
         books = self.settlement.books
-        if books.ledger.state.landing is not None:
+        if books.journal.state.landing is not None:
             return  # it may have reached the branch: the next run looks that up
         self._interrupt(group)
-        regression.hold_again(group[0].id, findings, books.ledger)
+        regression.hold_again(group[0].id, findings, books.journal)
 
     def _interrupt(self, group: Sequence[Task]) -> None:
         """What was worked on is as it was before."""
         books = self.settlement.books
         for task in group:
-            if books.ledger.state.task(task.id).status is Status.IN_PROGRESS:
+            if books.journal.state.task(task.id).status is Status.IN_PROGRESS:
                 books.record_interrupted(task)
 
     def _finish(self, chain: Sequence[Link], landed: Landed) -> None:

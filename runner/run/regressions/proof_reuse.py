@@ -225,12 +225,12 @@ def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
         if proof.kind in (*_OWN, _CONTRACT) and proof.id not in ran
     )
     ids = {proof.id for proof in kept}
-    said = tuple(one for one in earlier.findings if one.check in ids and not one.refuses)
+    notes = tuple(one for one in earlier.findings if one.check in ids and not one.refuses)
     own = tuple(row for row in earlier.observed if ":" not in row.contract)
     return replace(
         now,
         proofs=(*kept, *now.proofs),
-        findings=(*now.findings, *said),
+        findings=(*now.findings, *notes),
         coverage=earlier.coverage,
         observed=(*own, *now.observed),
         tools=tuple({**dict(earlier.tools), **dict(now.tools)}.items()),

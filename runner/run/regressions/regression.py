@@ -61,39 +61,39 @@ def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = 
     # that was STALE first would wait for a change that nobody has.
     if not books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch):
         return
-    _block(task.id, outcome.findings, branch, books.ledger)
+    _block(task.id, outcome.findings, branch, books.journal)
     for victim in broken:
-        _stale(victim, task.id, outcome.findings, books.ledger)
+        _stale(victim, task.id, outcome.findings, books.journal)
 
 
-def hold_again(culprit: str, findings: Iterable[Finding], ledger: JournalWriter) -> None:
+def hold_again(culprit: str, findings: Iterable[Finding], journal: JournalWriter) -> None:
     """Let a change that is still held wait once more, after an attempt that came to nothing."""
-    known = ledger.state.task(culprit)
+    known = journal.state.task(culprit)
     if is_held(known) and not _waits(known):
-        _block(culprit, findings, known.draft, ledger)
+        _block(culprit, findings, known.draft, journal)
 
 
-def _block(culprit: str, findings: Iterable[Finding], branch: str, ledger: JournalWriter) -> None:
+def _block(culprit: str, findings: Iterable[Finding], branch: str, journal: JournalWriter) -> None:
     findings = tuple(findings)
     note = f"waits for approve or reject of {', '.join(victims(findings))}"
     note += f"; work kept on {branch}" if branch else ""
-    ledger.note(
+    journal.note(
         TaskBlocked(reason=Reason.REGRESSION, note=note, draft=branch, findings=findings),
         task=culprit,
-        attempt=ledger.state.task(culprit).last_attempt,
+        attempt=journal.state.task(culprit).last_attempt,
         durable=True,
     )
 
 
-def _stale(victim: str, culprit: str, findings: Iterable[Finding], ledger: JournalWriter) -> None:
+def _stale(victim: str, culprit: str, findings: Iterable[Finding], journal: JournalWriter) -> None:
     """Have a task wait that a change breaks; what is not built (any more) is PENDING as it is."""
-    if not _is_built(ledger.state.task(victim)):
+    if not _is_built(journal.state.task(victim)):
         return
-    known = ledger.state.task(victim)
+    known = journal.state.task(victim)
     note = _asks(known, culprit) if known.held else _chain(victim, culprit, findings)
     event = TaskStaled(note=note, culprit=culprit)
-    attempt = ledger.state.task(victim).last_attempt
-    ledger.note(event, task=victim, attempt=attempt, durable=True)
+    attempt = journal.state.task(victim).last_attempt
+    journal.note(event, task=victim, attempt=attempt, durable=True)
 
 
 def _asks(victim: TaskState, culprit: str) -> str:
@@ -118,39 +118,41 @@ def _place(finding: Finding) -> str:
 # --- a person's no ----------------------------------------------------------------------
 
 
-def drop(culprit: str, findings: tuple[Finding, ...], ledger: JournalWriter, let_go: LetGo) -> None:
+def drop(
+    culprit: str, findings: tuple[Finding, ...], journal: JournalWriter, let_go: LetGo
+) -> None:
     """Give a held change up: its task is PENDING with these findings, its victims are DONE again.
 
     The draft branch stays. What a crash leaves undone of this, `complete` does.
     """
-    attempt = ledger.state.task(culprit).last_attempt
-    ledger.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
+    attempt = journal.state.task(culprit).last_attempt
+    journal.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
     refused = any(one.check == CHECK for one in findings)
     note = REJECTED if refused else "the change that was held is dropped: tried again"
-    ledger.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
-    give_back(culprit, ledger, let_go)
+    journal.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
+    give_back(culprit, journal, let_go)
 
 
-def give_back(culprit: str, ledger: JournalWriter, let_go: LetGo) -> None:
+def give_back(culprit: str, journal: JournalWriter, let_go: LetGo) -> None:
     """Make DONE again what a change broke that does not come.
 
     The held bytes go first: while a victim is left, a crash before this is seen.
     """
     let_go(culprit)
-    for victim in _find_broken(culprit, ledger.state):
+    for victim in _find_broken(culprit, journal.state):
         if victim.held is not None:  # built on the change, and not looked at yet
             let_go(victim.id)
-        restore(victim, ledger)
+        restore(victim, journal)
 
 
-def restore(victim: TaskState, ledger: JournalWriter) -> None:
+def restore(victim: TaskState, journal: JournalWriter) -> None:
     """A task that a held change broke is DONE again, with its evidence: the change does not come.
 
     What was taken back meanwhile is not DONE by that: it is to be built.
     """
     if not _is_built(victim):
         again = TaskReopened(note="what it built was taken back", by="review")
-        ledger.note(again, task=victim.id, attempt=victim.last_attempt, durable=True)
+        journal.note(again, task=victim.id, attempt=victim.last_attempt, durable=True)
         return
     event = TaskAdopted(
         spec=victim.spec,
@@ -160,61 +162,61 @@ def restore(victim: TaskState, ledger: JournalWriter) -> None:
         note=f"DONE again: the change of {victim.culprit} does not land",
         proofs=tuple(victim.proofs),
     )
-    ledger.note(event, task=victim.id, attempt=victim.last_attempt, durable=True)
+    journal.note(event, task=victim.id, attempt=victim.last_attempt, durable=True)
 
 
 # --- at the start of a run --------------------------------------------------------------
 
 
 def set_apart(
-    held: dict[str, tuple[Change, ...]], ledger: JournalWriter, let_go: LetGo
+    held: dict[str, tuple[Change, ...]], journal: JournalWriter, let_go: LetGo
 ) -> dict[str, tuple[Change, ...]]:
     """Take the held changes that break other tasks out of what may land by itself.
 
-    Puts right what a crash, a rejection or an edit left half told.
+    Repairs what a crash, a rejection or an edit left half recorded.
     """
-    for culprit in tuple(ledger.state.tasks.values()):
+    for culprit in tuple(journal.state.tasks.values()):
         if is_held(culprit):
-            _settle_culprit(culprit, held.get(culprit.id), ledger, let_go)
-    _complete(ledger, let_go)
-    return {id_: held.pop(id_) for id_ in tuple(held) if _waits(ledger.state.task(id_))}
+            _settle_culprit(culprit, held.get(culprit.id), journal, let_go)
+    _complete(journal, let_go)
+    return {id_: held.pop(id_) for id_ in tuple(held) if _waits(journal.state.task(id_))}
 
 
 def _settle_culprit(
-    culprit: TaskState, changes: tuple[Change, ...] | None, ledger: JournalWriter, let_go: LetGo
+    culprit: TaskState, changes: tuple[Change, ...] | None, journal: JournalWriter, let_go: LetGo
 ) -> None:
     """Drop what a person refused or what is not there any more; else it waits."""
     if changes is None:
-        drop(culprit.id, tuple(culprit.findings), ledger, let_go)
-    elif said := refusals(ledger.state, culprit.id, changes):
-        drop(culprit.id, tuple(rejection(one) for one in said), ledger, let_go)
+        drop(culprit.id, tuple(culprit.findings), journal, let_go)
+    elif rejections := refusals(journal.state, culprit.id, changes):
+        drop(culprit.id, tuple(rejection(one) for one in rejections), journal, let_go)
     else:  # a crash between its proof and the landing with its victims
-        hold_again(culprit.id, culprit.findings, ledger)
+        hold_again(culprit.id, culprit.findings, journal)
 
 
-def _complete(ledger: JournalWriter, let_go: LetGo) -> None:
-    for culprit in tuple(ledger.state.tasks.values()):
+def _complete(journal: JournalWriter, let_go: LetGo) -> None:
+    for culprit in tuple(journal.state.tasks.values()):
         if _waits(culprit):
             for victim in victims(culprit.findings):
-                if ledger.state.task(victim).status is Status.DONE:
-                    _stale(victim, culprit.id, culprit.findings, ledger)
-    broken = (one for one in ledger.state.tasks.values() if one.culprit)
+                if journal.state.task(victim).status is Status.DONE:
+                    _stale(victim, culprit.id, culprit.findings, journal)
+    broken = (one for one in journal.state.tasks.values() if one.culprit)
     for id_ in dict.fromkeys(one.culprit for one in broken):
-        _settle_victims(ledger.state.task(id_), ledger, let_go)
+        _settle_victims(journal.state.task(id_), journal, let_go)
 
 
-def _settle_victims(culprit: TaskState, ledger: JournalWriter, let_go: LetGo) -> None:
+def _settle_victims(culprit: TaskState, journal: JournalWriter, let_go: LetGo) -> None:
     """Bring the tasks that a change breaks in line with what became of it."""
     if culprit.status is not Status.DONE and not _waits(culprit):
-        give_back(culprit.id, ledger, let_go)
+        give_back(culprit.id, journal, let_go)
         return
-    for victim in _find_broken(culprit.id, ledger.state):
+    for victim in _find_broken(culprit.id, journal.state):
         if culprit.status is Status.DONE:  # it landed: what changed no file is proven on it anew
             note = f"{culprit.id} landed: proven again"
             event = TaskApproved(by="runner", note=note, reuse=True)
-            ledger.note(event, task=victim.id, durable=True)
+            journal.note(event, task=victim.id, durable=True)
         elif victim.status is Status.PENDING:  # a build on it had failed
-            _stale(victim.id, culprit.id, culprit.findings, ledger)
+            _stale(victim.id, culprit.id, culprit.findings, journal)
 
 
 def is_held(task: TaskState) -> bool:

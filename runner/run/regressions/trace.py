@@ -55,7 +55,7 @@ A = TypeVar("A")
 _ENOUGH = 10
 """Failures after which no more of them tell the next attempt what to do."""
 _PATIENCE = 2.0
-"""Seconds before it is said that a repository is read for the first time."""
+"""Seconds before a message that a repository is read for the first time."""
 _READING = "reading which file refers to which, for what a change may break: once, then remembered"
 
 
@@ -66,7 +66,7 @@ class Tracer:
     repository: Repository
     cache: Path
     tasks: Mapping[str, Task]
-    ledger: JournalWriter
+    journal: JournalWriter
     settings: Settings
     owners: Callable[[], bytes | None]
     """The bytes of FILE_OWNERSHIP_MAP.md. Rows that a run adds are known from Output files."""
@@ -112,7 +112,7 @@ class Tracer:
         implementer, task = assignment.implementer, assignment.task
         if implementer is None or implementer.repeatable or self.settings.regression == "halt":
             return None
-        known = self.ledger.state.task(task.id)
+        known = self.journal.state.task(task.id)
         if known.tries and known.tries[-1].tree == outcome.tree:
             return None  # the same files again: no attempt follows
         tries = known.attempts_in_row + 1
@@ -136,7 +136,7 @@ class Tracer:
     def _explain_moved(
         self, task: Task, outcome: Outcome, head: str, explain: proof_reuse.Explain
     ) -> str:
-        """What is said of a proposal and of what came to the branch since it began."""
+        """Explain a proposal together with what came to the branch since it began."""
         if self._trouble:
             return self._trouble
         with self._guard_border():
@@ -189,9 +189,9 @@ class Tracer:
 
         So was one that is only to be proven again: its code is there, and its tests speak for it.
         """
-        known, mine = self.ledger.state.task(task), self.ledger.state.task(assignment.task.id)
+        known, mine = self.journal.state.task(task), self.journal.state.task(assignment.task.id)
         began = mine.open_attempt.time if mine.open_attempt else ""
-        done = known.status is Status.DONE or still_speaks(self.tasks[task], self.ledger.state)
+        done = known.status is Status.DONE or still_speaks(self.tasks[task], self.journal.state)
         return done and (not began or known.done_at <= began)
 
     # --- asking -----------------------------------------------------------------------
@@ -211,11 +211,11 @@ class Tracer:
             self._doubts = _filter_decided(answer.doubts, kept)
             tests = self._suspecting.tests(answer.affected)
             return (*tests, *self._suspecting.contracts(kept))
-        return None  # the border told why
+        return None  # the border reported why
 
     @contextmanager
     def _guard_border(self) -> Iterator[None]:
-        """The one border to a repository that may hold anything: what goes wrong there is told.
+        """The one border to a repository that may hold anything: what goes wrong there is reported.
 
         Nothing is decided from then on in this run, so that every test counts as affected.
         """
@@ -261,7 +261,7 @@ class Tracer:
     @cached_property
     def _suspecting(self) -> TestSelection:
         return TestSelection(
-            self.tasks, self.ledger, self.settings, self.environ, self.cache, self._shown
+            self.tasks, self.journal, self.settings, self.environ, self.cache, self._shown
         )
 
     @property
@@ -289,7 +289,7 @@ class Tracer:
         return self._knowledge
 
     def _read(self, base: str) -> Knowledge:
-        """The first reading; a large repository takes seconds, which is said."""
+        """The first reading; a large repository takes seconds, which a message says."""
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
         patience.start()
@@ -302,7 +302,7 @@ class Tracer:
                 owners=self.owners(),
                 prefixes=self.settings.id_prefixes,
                 breaking=self._breaking,
-                past=proof_reuse.past_of(self.ledger.state.tasks, self.tasks.values()),
+                past=proof_reuse.past_of(self.journal.state.tasks, self.tasks.values()),
             )
         finally:
             patience.cancel()
@@ -343,7 +343,7 @@ class TestSelection:
     """Makes proofs to run of reasons; the coordinator's."""
 
     tasks: Mapping[str, Task]
-    ledger: JournalWriter
+    journal: JournalWriter
     settings: Settings
     environ: Mapping[str, str]
     cache: Path
@@ -389,7 +389,7 @@ class TestSelection:
         )
 
     def _make_traced(self, task: Task, name: str, path: str, line: int, why: str) -> Traced:
-        proofs = self.ledger.state.task(task.id).proofs
+        proofs = self.journal.state.task(task.id).proofs
         return Traced(
             task=task,
             name=name,

@@ -76,7 +76,7 @@ class Office:
         task = self.task(**fields)
         return Brief(task, attempt, (), (), previous=previous, text="# TASK-002: Model\n\nDo it.")
 
-    def bench(self, mode=Mode.EXECUTE, **fields):
+    def context(self, mode=Mode.EXECUTE, **fields):
         fields = {"limits": Limits(soft=30, idle=60, hard=60), **fields}
         return ImplementerContext(
             place=Place(tree=self.tree, shown=self.tree, box=self.box),
@@ -95,7 +95,7 @@ class Office:
 
     def implement(self, mode=Mode.EXECUTE, name="agent", attempt=1, previous="", **fields):
         brief = self.brief(attempt, previous)
-        return self.agent(name).implement(brief, self.bench(mode, **fields))
+        return self.agent(name).implement(brief, self.context(mode, **fields))
 
     def files(self):
         return {

@@ -74,7 +74,7 @@ def acp(office):
                 office.task(implementer="acp:scripted", **(task or {})), office.settings
             )
             fields = {"limits": SLOW, **fields}
-            return chosen.implement(office.brief(**(task or {})), office.bench(mode, **fields))
+            return chosen.implement(office.brief(**(task or {})), office.context(mode, **fields))
 
         @property
         def heard(self):
@@ -205,8 +205,8 @@ def test_a_plan_and_an_answer_in_words_come_of_what_it_says_last(acp, office):
     assert acp.implement(mode=Mode.PLAN).plan.files == ("src/app.py",)
     acp.does(course(chunk("I look.\n"), look, chunk("The an"), chunk("swer.")))
     chosen = choose(office.task(implementer="acp:scripted"), office.settings)
-    answer = chosen.answer(office.brief(), office.bench(Mode.DRAFT, limits=SLOW))
-    assert (answer.text, answer.said.findings) == ("The answer.", ())
+    answer = chosen.answer(office.brief(), office.context(Mode.DRAFT, limits=SLOW))
+    assert (answer.text, answer.result.findings) == ("The answer.", ())
 
 
 # --- failures -------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_an_agent_that_is_not_there_is_told_before_it_begins(office):
     chosen = choose(office.task(implementer="acp:mine"), office.settings)
     missing = chosen.lacks(office.sandbox, office.environ, office.tree)
     assert missing.message == "no-such-agent is not on PATH"
-    said = chosen.implement(office.brief(), office.bench())
+    said = chosen.implement(office.brief(), office.context())
     assert (said.findings[0].message, said.failure) == (missing.message, Failure.DETERMINISTIC)
 
 

@@ -53,7 +53,7 @@ def real(request, office, shelf):
 
     def implement():
         agent = choose(office.task(implementer=f"acp:{request.param}"), office.settings)
-        return agent.implement(office.brief(), office.bench())
+        return agent.implement(office.brief(), office.context())
 
     office.name, office.work = request.param, implement
     return office

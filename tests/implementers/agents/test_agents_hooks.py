@@ -14,14 +14,14 @@ def asked(shop):
     """The session's bench, and what a person was asked at it."""
     found = []
     rules = (Permission("*", "docs/**", Permit.ASK), Permission("*", "core/**", Permit.DENY))
-    bench = replace(shop.bench, permission=rules, ask=lambda *call: found.append(call))
-    return bench, found
+    context = replace(shop.context, permission=rules, ask=lambda *call: found.append(call))
+    return context, found
 
 
 def test_only_writes_that_a_rule_asks_about_are_asked_each_once(asked, tmp_path):
-    bench, found = asked
+    context, found = asked
     rules = tmp_path / "hook.json"
-    have_asked(bench, rules)
+    have_asked(context, rules)
     for tool, subject in (
         ("write_file", "docs/a.md"),
         ("write_file", "docs/a.md"),
@@ -32,11 +32,11 @@ def test_only_writes_that_a_rule_asks_about_are_asked_each_once(asked, tmp_path)
         note_asked(rules, tool, subject)
     with rules.with_name("hook-asked.jsonl").open("a") as file:
         file.write('not json\n[1]\n{"a": 1}\nnull\n')
-    have_asked(bench, rules)
+    have_asked(context, rules)
     assert found == [("write_file", "docs/a.md", 'the rule "ask * docs/**" of your settings')]
-    have_asked(replace(bench, reviewed=True), rules)
+    have_asked(replace(context, reviewed=True), rules)
     answer = PermissionAnswer("write_file", "docs/a.md", allowed=True)
-    have_asked(replace(bench, answers=(answer,)), rules)
+    have_asked(replace(context, answers=(answer,)), rules)
     assert len(found) == 1
 
 

@@ -20,8 +20,8 @@ TOKEN = "tok" + "en-0123456789-abcdefghij"
 def below(office, start):
     """A bench whose project lies below the repository's top."""
     (office.tree / start).mkdir(parents=True)
-    bench = office.bench()
-    return replace(bench, place=replace(bench.place, start=start))
+    context = office.context()
+    return replace(context, place=replace(context.place, start=start))
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_what_was_put_aside_is_not_put_back_through_a_link(office):
     theirs = office.folder / "theirs"
     theirs.mkdir()
     (theirs / ".aider.chat.history.md").write_text("theirs")
-    bench = below(office, "sub/project")
+    context = below(office, "sub/project")
     for folder in ("", "sub", "sub/project"):
         (office.tree / folder / ".env").write_text("of the clone")
-    with out_of_sight((".env",), (".aider.chat.history.md",), bench):
+    with out_of_sight((".env",), (".aider.chat.history.md",), context):
         assert list(office.tree.rglob(".env")) == []  # a program looks in every folder above
         (office.tree / "sub").rename(office.tree / "gone")
         (office.tree / "sub").symlink_to(theirs)
@@ -69,18 +69,18 @@ def test_what_was_put_aside_is_not_put_back_through_a_link(office):
 def test_a_link_in_the_place_of_the_projects_folder_is_followed_by_nobody(office):
     theirs = office.folder / "theirs"
     theirs.mkdir()
-    bench = below(office, "sub/project")
+    context = below(office, "sub/project")
     (office.tree / "sub/project").rmdir()
     (office.tree / "sub/project").symlink_to(theirs)
     office.script([{"write": "a", "content": "a"}])
-    said = office.agent().implement(office.brief(), bench)
+    said = office.agent().implement(office.brief(), context)
     assert said.findings[0].message == "a link is in the place of the project's folder"
     block = Block(kind=BlockKind.FILE, path="a", text="a")
     task = replace(office.task(outputs=("a",)), blocks=(block,))
     brief = replace(office.brief(), task=task)
     chosen = registry.choose(task, office.settings)
     assert isinstance(chosen, Blocks)
-    assert chosen.implement(brief, bench).findings[0].message.startswith("a link is in the place")
+    assert chosen.implement(brief, context).findings[0].message.startswith("a link is in the place")
     assert list(theirs.iterdir()) == []
 
 

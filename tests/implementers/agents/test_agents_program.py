@@ -299,7 +299,7 @@ def test_decisions_come_from_its_last_message(office):
 )
 def test_a_review_is_a_session_of_its_own_that_says_yes_or_why_not(office, answer, said):
     office.script([{"write": "a", "content": ""}], review=answer)
-    found = office.agent().review(office.brief(), office.bench(), "+x = 1\n")
+    found = office.agent().review(office.brief(), office.context(), "+x = 1\n")
     assert messages(found) == said
     assert found.usage.tokens == 120
     assert office.files() == {}

@@ -2,10 +2,7 @@
 
 import pytest
 
-from runner.plan.shell.selection import (
-    selection_of,
-    without_reporting,
-)
+from runner.plan.shell.selection import selection_of
 
 
 @pytest.mark.parametrize(
@@ -32,27 +29,3 @@ from runner.plan.shell.selection import (
 )
 def test_what_a_line_selects(line, said):
     assert list(selection_of(line)) == said
-
-
-@pytest.mark.parametrize(
-    ("line", "rest"),
-    [
-        ("pytest -q --durations=3 tests", "pytest tests"),
-        (
-            "python3 -m pytest -vv tests --tb=short -rA && echo -v",
-            "python3 -m pytest tests && echo -v",
-        ),
-        ("$(PYTHON) -m pytest -v tests", "$(PYTHON) -m pytest tests"),
-        ("grep -v x | pytest -v", "grep -v x | pytest"),
-        ("go test -v ./...", "go test ./..."),
-        ("npx jest --verbose --bail", "npx jest --bail"),
-        ("pytest -k 'not -v' -x", "pytest -k 'not -v' -x"),
-        ("coverage run -m pytest -q", "coverage run -m pytest"),
-        ("python3 check.py -v", "python3 check.py -v"),
-        ("go run . -v && go test . -args -v", "go run . -v && go test . -args -v"),
-        ("sh -c 'pytest -v'", "sh -c 'pytest -v'"),
-        ("pytest -v 'an open quote", "pytest -v 'an open quote"),
-    ],
-)
-def test_options_that_only_tell_make_no_other_command(line, rest):
-    assert without_reporting(line) == rest

@@ -270,11 +270,9 @@ class Story:
         return len(self.ended.effects)
 
     def before_moving(self, what):
-        """The effects that begin to move `refs/heads/main` (ours, or git's) or the `index`."""
-        ways = [("open", f"/.git/{what}.lock")]
-        if what != "index":
-            ways.append(("git", "update-ref"))
-        return self._numbers(ways)
+        """The effects that begin to move `refs/heads/main` or the `index`."""
+        index = ("open", "/.git/index.lock")
+        return self._numbers([index if what == "index" else ("git", "update-ref")])
 
     def moving(self, what):
         """The effects by which they are moved."""
@@ -350,8 +348,8 @@ class Story:
 
 
 def moves(what, kind, target):
-    """Whether an effect moves `refs/heads/main` (ours does, or git's) or the `index`."""
-    return (what != "index" and kind == "git" and target.endswith("update-ref")) or (
+    """Whether an effect moves `refs/heads/main` or the `index`."""
+    return (kind, target) == ("ref", what) or (
         kind == "replace" and target.endswith(f"/.git/{what}")
     )
 

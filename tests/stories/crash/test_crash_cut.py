@@ -31,6 +31,9 @@ def cut_and_go_on(story, house, length, where):
     story.same_end(house, f"{where}, cut at {length}")
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_state.py::test_a_crash_between_landed_and_done_shows_the_commit_and_its_proof"
+)
 @pytest.mark.parametrize("part", range(6))
 def test_a_journal_that_lost_its_end_after_a_complete_run(small, part):
     for length in cuts(small.end.journal)[part::6]:
@@ -38,6 +41,9 @@ def test_a_journal_that_lost_its_end_after_a_complete_run(small, part):
         cut_and_go_on(small, house, length, "after a complete run")
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_log.py::test_every_prefix_of_whole_records_opens_and_goes_on"
+)
 @pytest.mark.parametrize("part", range(6))
 def test_a_journal_that_lost_its_end_after_an_interrupted_run(small, part):
     house = small.begin()

@@ -20,6 +20,9 @@ def numbers(count, shard, every):
     return range(1 + first + shard * every, count + 1, every * SHARDS)
 
 
+@pytest.mark.nightly(
+    sibling="tests/stories/simulation/test_simulation.py::test_whatever_happens_nothing_is_lost_and_nothing_lands_twice"
+)
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("name", ["small", "whole"])
 def test_a_run_stopped_before_an_effect_goes_on_to_the_same_end(request, name, shard):
@@ -43,6 +46,9 @@ def test_a_run_stopped_while_it_puts_an_earlier_crash_right_goes_on_too(small, s
     small.goes_on(house, f"{small.told_at(first)}, then effect {second}")
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_log.py::test_one_fsync_makes_everything_before_it_durable"
+)
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_a_power_cut_loses_what_no_fsync_had_reached_and_nothing_else(small, shard):
     for k in numbers(small.count, shard, EVERY["power"]):
@@ -51,6 +57,9 @@ def test_a_power_cut_loses_what_no_fsync_had_reached_and_nothing_else(small, sha
         small.goes_on(house, f"power cut at {small.told_at(k)}")
 
 
+@pytest.mark.nightly(
+    sibling="tests/writes/test_writes_safe_io.py::test_a_full_disk_is_told_and_leaves_nothing_half_written"
+)
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("stays", [False, True], ids=["once", "from-then-on"])
 @pytest.mark.parametrize("code", [FULL, BROKEN], ids=["ENOSPC", "EIO"])

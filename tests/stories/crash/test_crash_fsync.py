@@ -39,6 +39,9 @@ def run_with_broken_disk(house, number, log):
     return process.returncode, said, _HIT.findall(log.read_text(errors="replace"))
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_log.py::test_after_an_error_of_fsync_nothing_is_called_done_any_more"
+)
 @strace
 @pytest.mark.parametrize("number", NUMBERS)
 def test_an_fsync_error_is_never_followed_by_success(story, number, tmp_path):

@@ -37,6 +37,9 @@ def timed(ground):
     return story, time.monotonic() - began
 
 
+@pytest.mark.nightly(
+    sibling="tests/journal/test_journal_log.py::test_stopped_at_any_effect_it_goes_on_and_keeps_all_that_was_said_to_be_durable"
+)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_run_killed_at_a_random_moment_goes_on(timed, number):
     story, seconds = timed
@@ -83,6 +86,9 @@ def sleeping(request, ground):
     run.process.wait()
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_interruption.py::test_a_signal_wakes_the_coordinator_and_raises_nothing"
+)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command_and_puts_its_task_back(sleeping, number):
     code, said = end(sleeping.process, number)

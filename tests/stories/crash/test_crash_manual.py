@@ -70,6 +70,9 @@ def goes_on(house, start, end, where):
     invariants.nothing_landed_twice(house.repo)
 
 
+@pytest.mark.nightly(
+    sibling="tests/history/test_history_crash.py::test_finishing_twice_is_finishing_once"
+)
 @pytest.mark.parametrize("way", ["stop", "power"])
 def test_a_run_that_is_cut_off_goes_on_to_the_same_tree(start, built, ground, way):
     end, undisturbed = built

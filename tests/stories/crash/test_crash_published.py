@@ -120,4 +120,4 @@ def test_what_arrived_in_the_remote_alone_comes_here(told):
 
 
 def _moves_the_branch(kind, target):
-    return kind == "open" and target.endswith("/refs/heads/main.lock")
+    return (kind, target) == ("ref", "refs/heads/main")

@@ -159,6 +159,9 @@ def test_an_approval_that_is_stopped_anywhere_is_given_once_more_or_not_at_all(b
         assert house.tree() == tree, where
 
 
+@pytest.mark.nightly(
+    sibling="tests/run/test_run_record_commit.py::test_a_crash_before_the_index_is_brought_after_it_is_put_right"
+)
 @pytest.mark.parametrize("shard", range(3))
 def test_a_joint_landing_that_is_stopped_anywhere_lands_once_and_whole(bookings, shard):
     house = bookings.begin(bookings.approved)

@@ -45,8 +45,8 @@ class SimulatedCrew:
 
     inline = False
 
-    def __init__(self, world, ledger, tasks, owned, capacity):
-        self.world, self.ledger, self.tasks = world, ledger, tasks
+    def __init__(self, world, journal, tasks, owned, capacity):
+        self.world, self.journal, self.tasks = world, journal, tasks
         self.owned, self.capacity = owned, capacity
         self.interrupted = False
         self.tracer = lambda _assignment, _outcome: ()
@@ -204,7 +204,7 @@ class SimulatedCrew:
 
     def _must_be_allowed(self, assignment):
         """What must hold whenever a task starts."""
-        task, state = assignment.task, self.ledger.state
+        task, state = assignment.task, self.journal.state
         assert self.world.now >= self._not_before.get(task.id, 0), f"{task.id} came back too soon"
         assert task.id not in self._busy, f"{task.id} runs already"
         undone = [id_ for id_ in task.depends_on if str(state.task(id_).status) != "DONE"]

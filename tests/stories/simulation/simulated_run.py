@@ -93,43 +93,43 @@ class Simulation:
         """One run, from reading the plan to the end of its books; its crew and exit code."""
         self.runs += 1
         with Journal.open(self.journal, run=f"run-{self.runs}") as journal:
-            ledger = JournalWriter(journal, self.state)
+            writer = JournalWriter(journal, self.state)
             try:
-                return self._run(ledger, named)
+                return self._run(writer, named)
             finally:
-                self.state = ledger.state
+                self.state = writer.state
 
-    def _run(self, ledger, named):
+    def _run(self, journal, named):
         world = self.world
         settings = Settings(jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST)
         text = world.plan.read_bytes()
         plan = read_plan(text, PLAN)
         tasks = {task.id: task for task in plan.tasks}
         owned, capacity = load_owned_paths(self.root), capacities(RESOURCES)
-        begin(ledger, head=world.head, branch="main", plan=digest_of(text), settings={})
+        begin(journal, head=world.head, branch="main", plan=digest_of(text), settings={})
         began = effects.monotonic()
-        before = {id_: known.held for id_, known in ledger.state.tasks.items() if known.held}
-        prove_first = recovery.reconcile(plan.tasks, ledger, Facts(descends=True, landed={}))
-        preparation = self._preparation(ledger, plan, settings, prove_first)
-        recovery.reopen(plan.tasks, ledger, named=named, missing=preparation.find_missing)
+        before = {id_: known.held for id_, known in journal.state.tasks.items() if known.held}
+        prove_first = recovery.reconcile(plan.tasks, journal, Facts(descends=True, landed={}))
+        preparation = self._preparation(journal, plan, settings, prove_first)
+        recovery.reopen(plan.tasks, journal, named=named, missing=preparation.find_missing)
         spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
         board = StatusWriter(world.plan, (), {text: spans})
         for task in plan.tasks:
-            known = ledger.state.task(task.id)
+            known = journal.state.task(task.id)
             if task.status is not known.status:
                 board.say(task.id, known.status, format_note(known, task.note))
         meanwhile = PlanConflict(world.plan, board.is_ours, lambda data: read_plan(data, PLAN))
-        crew = SimulatedCrew(world, ledger, tasks, owned, capacity)
-        settlement = self._settlement(ledger, preparation, settings, meanwhile.describe_edit)
+        workers = SimulatedCrew(world, journal, tasks, owned, capacity)
+        settlement = self._settlement(journal, preparation, settings, meanwhile.describe_edit)
         settlement.books.held_before = before
-        settlement.cancelled = crew.ended
+        settlement.cancelled = workers.ended
         engine = Engine(
             tasks=tasks,
             selected=frozenset(tasks),
             weight=TaskGraph.of(plan.tasks).longest_remaining({}),
-            ledger=ledger,
+            journal=journal,
             board=board,
-            crew=crew,
+            workers=workers,
             claims=ResourceLocks(capacity, owned),
             preparation=preparation,
             settlement=settlement,
@@ -143,26 +143,26 @@ class Simulation:
         except KeyboardInterrupt:
             codes = frozenset({130})
         code = worst(set(codes))
-        finish(ledger, exit_code=code, head=world.head, began=began, ids=tuple(tasks))
-        return SimpleNamespace(crew=crew, code=code, codes=codes, tasks=tasks, board=board)
+        finish(journal, exit_code=code, head=world.head, began=began, ids=tuple(tasks))
+        return SimpleNamespace(workers=workers, code=code, codes=codes, tasks=tasks, board=board)
 
-    def _preparation(self, ledger, plan, settings, prove_first):
+    def _preparation(self, journal, plan, settings, prove_first):
         world = self.world
-        kept = dict(recovery.resumable(world, ledger.state, plan.tasks))
+        kept = dict(recovery.resumable(world, journal.state, plan.tasks))
 
         def carry(id_):  # as `carry_held` does, by whole files
-            moved = world.changed_since(ledger.state.task(id_).held.base)
+            moved = world.changed_since(journal.state.task(id_).held.base)
             both = [change.path for change in kept[id_] if change.path in moved]
             if both:
-                moved_branch._give_back(id_, moved_branch.conflicts(both, world.head), ledger)
+                moved_branch._give_back(id_, moved_branch.conflicts(both, world.head), journal)
             return None if both else kept[id_]
 
         held = {id_: changes for id_ in kept if (changes := carry(id_)) is not None}
-        recovery.release_held(held, ledger, self.root, terminal=False)
+        recovery.release_held(held, journal, self.root, terminal=False)
         return Preparation(
             root=self.root,
             settings=settings,
-            ledger=ledger,
+            journal=journal,
             patterns=PatternIndex.read(b""),
             plan_title="Simulated",
             plan_path=PLAN,
@@ -174,9 +174,9 @@ class Simulation:
             carry=carry,
         )
 
-    def _settlement(self, ledger, preparation, settings, edited):
+    def _settlement(self, journal, preparation, settings, edited):
         books = OutcomeRecorder(
-            ledger=ledger,
+            journal=journal,
             repository=self.world,
             staging=PaperStaging(),
             write_log=self.log,
@@ -184,11 +184,11 @@ class Simulation:
             applied=preparation.applied,
         )
         return OutcomeHandler(
-            ledger=ledger,
-            lander=PaperLander(self.world, ledger),
+            journal=journal,
+            lander=PaperLander(self.world, journal),
             preparation=preparation,
             settings=settings,
-            review=Review(ledger, None, insisted=False),
+            review=Review(journal, None, insisted=False),
             books=books,
             edited=edited,
             standing=ProofReuse(
@@ -202,14 +202,14 @@ class Simulation:
         """A person tidies up, says yes to what waits, and approves what is STALE."""
         self.world.tidy()
         with Journal.open(self.journal, run="person") as journal:
-            ledger = JournalWriter(journal, self.state)
+            writer = JournalWriter(journal, self.state)
             for id_, known in tuple(self.state.tasks.items()):
                 for change in self.world.refs.get(known.held.ref, ()) if known.held else ():
                     said = WriteReviewed(change.path, change.before, change.after, "applied", "me")
-                    ledger.note(said, task=id_, attempt=known.last_attempt, durable=True)
+                    writer.note(said, task=id_, attempt=known.last_attempt, durable=True)
                 if known.status is Status.STALE:
-                    ledger.note(TaskApproved(by="person"), task=id_, durable=True)
-            self.state = ledger.state
+                    writer.note(TaskApproved(by="person"), task=id_, durable=True)
+            self.state = writer.state
 
     def records(self):
         return tuple(read_journal(self.journal))

@@ -134,7 +134,7 @@ class PaperLander:
     """The real lander's rules on a branch of paper; files and events are real."""
 
     world: World
-    ledger: object
+    journal: object
 
     @property
     def repository(self):
@@ -149,7 +149,7 @@ class PaperLander:
         parent = world.head
         sha = world.commit({change.path: change.content for change in outcome.changes})
         tree = f"{int(sha, 16) + 0xF000:040x}"
-        self.ledger.note(
+        self.journal.note(
             TaskLanding(tree=tree, parent=parent, commit=sha, paths=paths, review=review),
             task=task.id,
             attempt=outcome.attempt,
@@ -158,7 +158,7 @@ class PaperLander:
         world.head = sha
         world.landings.append((task.id, task.spec.what, sha))
         late = tuple(one.path for one in safe_io.place(world.root, outcome.changes))
-        self.ledger.note(
+        self.journal.note(
             TaskLanded(commit=sha, tree=tree, paths=paths, late=late),
             task=task.id,
             attempt=outcome.attempt,

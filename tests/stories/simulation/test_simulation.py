@@ -53,7 +53,7 @@ def converges(simulation):
     landed = len(simulation.world.landings)
     last = simulation.run()
     look_at(simulation, last)
-    assert (last.crew.started, last.code) == ([], 0)
+    assert (last.workers.started, last.code) == ([], 0)
     assert len(simulation.world.landings) == landed
 
 
@@ -84,7 +84,7 @@ def the_journal_folds_to_what_the_run_believed(simulation, records):
 def no_task_is_lost(simulation, ran):
     """It is DONE, waits for a person with a reason, or for one that does; nothing is in hand."""
     state, halted = simulation.state, {int(code) for code in ran.codes} & {6, 130}
-    assert not ran.crew.working
+    assert not ran.workers.working
     for id_, task in ran.tasks.items():
         known = state.task(id_)
         assert known.open_attempt is None, f"{id_} was left in hand"
@@ -206,4 +206,4 @@ def test_every_attempt_that_began_is_in_the_journal(tmp_path, monkeypatch):
         for record in simulation.records()
         if isinstance(record.event, AttemptStarted)
     ]
-    assert said == ran.crew.started
+    assert said == ran.workers.started

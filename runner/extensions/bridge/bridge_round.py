@@ -1,0 +1,364 @@
+"""Rounds over the issues of one repository, by the one bridge that holds its lease."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.forge_wake import find_bridge_folder, take_wake
+from runner.errors import ExitCode, RunnerError, worst
+from runner.extensions.bridge.comment_text import is_branch_of
+from runner.extensions.bridge.forge import ForgeBusyError, ForgeError
+from runner.extensions.bridge.issue_clone import CLONE, IssueClone, find_journal
+from runner.extensions.bridge.issue_context import StoppedError
+from runner.extensions.bridge.issue_text import MIRROR
+from runner.extensions.bridge.issue_work import AGAIN, IssueWork
+from runner.extensions.bridge.rehearsal import RehearsedClone
+from runner.extensions.bridge.seen_issues import SeenIssues
+from runner.extensions.bridge.status_comment import Stage
+from runner.journal.lock import RunLock
+from runner.model import ReviewMode
+from runner.repo.clone import BEGAN
+from runner.repo.read import Repository
+from runner.run.landing.name_lease import open_name_lease
+from runner.text.display import format_error
+from runner.text.wording import read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from runner.app.observer import Observer
+    from runner.extensions.bridge.forge import Issue
+    from runner.extensions.bridge.github import GitHub
+    from runner.project import Project
+
+LEASE = "runner-bridge"
+"""The name of the lease: one bridge at a time serves a repository."""
+
+_SEEN = "seen.json"
+_HAS_REQUEST = frozenset({Stage.REVIEW, Stage.PERSON, Stage.PAUSED})
+"""Where a word in a pull request is waited for: the issue itself does not tell of it. So is one
+while another plan waits, once there was something to propose."""
+_LISTENS, _SOONEST = 1.0, 5.0
+"""Seconds between looks whether the forge has news; and, however much it has, between rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeRequest:
+    """What is bridged, and how."""
+
+    label: str
+    remote: str
+    agents: int
+    """Issues that are worked on at once."""
+    poll: float
+    """Seconds between rounds, and between looks at an issue while something is built for it."""
+    has_mirrors: bool = False
+    """Whether tasks are shown as issues below their issue."""
+    artifacts: str = ""
+    """The address under which people read the artifact store."""
+
+
+@dataclass
+class Hold:
+    """That the lease is still ours, by our own clock; safe for several threads.
+
+    A forge knows of no lease: a bridge that slept for longer than its ttl, or whose remote is away
+    for that long, would write beside the one that took over.
+    """
+
+    seconds: float
+    """The lease's ttl."""
+    renew: Callable[[], bool]
+    _known: float = field(default_factory=lambda: effects.monotonic())  # noqa: PLW0108 - a test has its own clock
+    """When it was last known to be ours."""
+
+    def require(self) -> None:
+        """Raises StoppedError where it is another's, or where nobody can say."""
+        now = effects.monotonic()
+        if now - self._known < self.seconds / 2:
+            return
+        try:
+            is_ours = self.renew()
+        except (RunnerError, OSError):
+            is_ours = False
+        if not is_ours:
+            raise StoppedError
+        self._known = now
+
+
+@dataclass
+class Bridge:
+    """One repository of a forge, served from one clone of it."""
+
+    project: Project
+    forge: GitHub
+    asked: BridgeRequest
+    tell: Callable[[str], None]
+    observer: Observer
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set: everything that goes on is ended, and the lease is given back."""
+    make_clone: Callable[..., IssueClone] = IssueClone
+    """What an issue is built in."""
+    _works: dict[int, Future[str]] = field(default_factory=dict)
+    _reported: dict[int, str] = field(default_factory=dict)
+    _seen: SeenIssues = field(init=False)
+    _lost: Callable[[], str] = field(default=lambda: "")
+
+    def __post_init__(self) -> None:
+        """Include the options of each issue's work in the seen state."""
+        asked, mode = self.asked, self.project.settings.plan_review_of(ReviewMode.PROMPT)
+        options = (asked.label, asked.remote, asked.has_mirrors, asked.artifacts, mode)
+        self._seen = SeenIssues(self.folder / _SEEN, " ".join(map(str, options)))
+
+    def serve(self, *, follow: bool) -> ExitCode:
+        """Serve until nothing is left to do, or with `follow` until it is ended.
+
+        Raises RunnerError: exit 6 where another bridge serves it, or has taken the lease.
+        """
+        login, base = self.forge.find_login(), self.forge.find_default_branch()
+        with Repository.open(self.project.root) as repository:
+            lease = open_name_lease(
+                repository,
+                self.asked.remote,
+                LEASE,
+                self.project.settings.lease_seconds,
+                self.project.environ,
+                self.folder,
+            )
+            lease.doing = f"issues of {self.forge.name}"
+            with self._alone_here(), lease:
+                self._lost = lambda: lease.trouble
+                hold = Hold(lease.seconds, lease.renew)
+                self.forge.http.before_write = hold.require
+                return self._go_round(login, base, follow=follow)
+
+    @contextmanager
+    def _alone_here(self) -> Iterator[None]:
+        """On one machine the system tells two bridges apart, as their lease is this folder's."""
+        lock = RunLock(self.folder)
+        holder = lock.holder()
+        if holder is not None:
+            raise RunnerError(
+                f"another bridge serves {self.forge.name} from here: {holder}",
+                hint=f"end it (`kill {holder.pid}`), then begin again",
+                code=ExitCode.CONFLICT,
+            )
+        with lock:
+            yield
+
+    @property
+    def folder(self) -> Path:
+        """Where this bridge keeps the clones of its issues."""
+        return find_bridge_folder(self.project.places, self.forge.name)
+
+    def rehearse(self) -> ExitCode:
+        """Tell what one round would do, and do none of it. Raises RunnerError."""
+        login, base = self.forge.find_login(), self.forge.find_default_branch()
+        codes = {ExitCode.OK}
+        for number in self._list_new(login, base):
+            tell = partial(self._tell_of, number)
+            builder = RehearsedClone(*self._place_of(number), tell=tell)
+            try:
+                result = self._make_work(number, builder, login, base).advance()
+            except RunnerError as error:
+                result = format_error(error).removeprefix("runner: ")
+                codes.add(error.code)
+            if result not in AGAIN:
+                tell(result)
+        return worst(codes)
+
+    def _tell_of(self, number: int, line: str) -> None:
+        self.tell(f"#{number}: {line}")
+
+    def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
+        codes: set[ExitCode] = set()
+        self._seen.load()
+        with ThreadPoolExecutor(self.asked.agents, thread_name_prefix="issue") as pool:
+            try:
+                while self._may_go_on():
+                    pause = self._begin(pool, login, base)
+                    if not follow:
+                        wait(self._works.values())
+                        codes = self._settle()
+                        break
+                    self._rest(pause)
+                    self._settle()
+            finally:
+                self.over.set()
+                wait(self._works.values())
+        self._settle()
+        if self._lost():
+            hint = "it goes on where it was once begun again; `runner team lease` shows who serves"
+            raise RunnerError(
+                f"this bridge ends: {self._lost()}", hint=hint, code=ExitCode.CONFLICT
+            )
+        return worst(codes)
+
+    def _rest(self, pause: float) -> None:
+        """Until the next look, or until the forge says that there is news; not too often."""
+        until = effects.monotonic() + pause
+        soonest = effects.monotonic() + min(pause, _SOONEST)
+        while (left := until - effects.monotonic()) > 0:
+            if self.over.wait(min(left, _LISTENS)):
+                return
+            if effects.monotonic() >= soonest and take_wake(self.folder):
+                return
+
+    def _may_go_on(self) -> bool:
+        return not self.over.is_set() and not self._lost()
+
+    def _begin(self, pool: ThreadPoolExecutor, login: str, base: str) -> float:
+        """Take up every issue of which something is new; seconds until the next look."""
+        try:
+            self.forge.forget_rights()
+            found = self._list_new(login, base)
+        except ForgeBusyError as busy:
+            self.tell(f"{busy.message}; {busy.hint}")
+            return busy.seconds
+        except ForgeError as error:
+            self.tell(f"{error.message}; again in {self.asked.poll:g} s")
+            return self.asked.poll
+        for number, seen in found.items():
+            builder = self.make_clone(*self._place_of(number))
+            work = self._make_work(number, builder, login, base)
+            builder.is_stopped = work.is_halted
+            # Noted before the work begins: what people say meanwhile differs from it, and is
+            # news.
+            self._seen.note(number, seen)
+            self._works[number] = pool.submit(work.advance)
+        return self.asked.poll
+
+    def _list_new(self, login: str, base: str) -> dict[int, tuple[object, ...]]:
+        """Issues of which something may be new, with what tells that."""
+        issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
+        found = {
+            number: self._look_at(one, login, base, has_parent=one.parent in issues)
+            for number, one in issues.items()
+        }
+        for number, words in self._seen.words.items() - self._reported.items():
+            if number in found and not self._seen.is_new(number, found[number]):
+                self._tell_once(number, words)
+        for number in self._list_begun():  # closed, or without the label by now
+            found.setdefault(number, ())
+        return {
+            number: seen
+            for number, seen in found.items()
+            if number not in self._works and (not seen or self._seen.is_new(number, seen))
+        }
+
+    def _look_at(
+        self, issue: Issue, login: str, base: str, *, has_parent: bool
+    ) -> tuple[object, ...]:
+        """What tells whether something is new; nothing where the forge cannot say it."""
+        try:
+            return (
+                *(issue.updated, issue.blocked_by, issue.parts, has_parent),
+                *self._look_at_parts(issue),
+                *self._look_at_request(issue, login, base),
+                *self._look_at_clone(issue.number),
+            )
+        except ForgeError as error:
+            if error.is_of_all:
+                raise
+            return ()  # its own work meets the same, and tells it: others go on
+
+    def _look_at_clone(self, number: int) -> tuple[int, ...]:
+        """What a person did in its clone, as in any other, tells its journal."""
+        try:
+            journal = find_journal(self.folder / str(number), self.project.inside).stat()
+        except OSError:
+            return ()
+        return (journal.st_size, journal.st_mtime_ns)
+
+    def _look_at_parts(self, issue: Issue) -> tuple[object, ...]:
+        """What is changed below an issue changes nothing of the issue itself."""
+        below = self.forge.list_parts(issue.number) if issue.parts else ()
+        return tuple((one.number, one.updated) for one in below if MIRROR not in one.labels)
+
+    def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
+        """Return the state of the pull request and its comments and reviews."""
+        # Elsewhere it may be begun, too; then there is no clone here, and it is looked at anyhow.
+        folder = self.folder / str(issue.number)
+        branch = read_branch(folder, issue.number)
+        if not _HAS_REQUEST & issue.labels and not (branch and _has_commits(folder, branch)):
+            return ()
+        pull = self.forge.find_pull_request(branch, base, login) if branch else None
+        if pull is None:
+            return ()
+        comments = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))
+        reviews = tuple(self.forge.list_reviews(pull.number))
+        return (pull.head, pull.is_open, pull.is_merged, comments, reviews)
+
+    def _list_begun(self) -> list[int]:
+        """Issues that have a folder here: what has ended is kept under another name."""
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(at for one in folders if (at := read_number(one.name)) >= 0)
+
+    def _place_of(self, number: int) -> tuple[Project, str, Path, Observer]:
+        return (self.project, self.asked.remote, self.folder / str(number), self.observer)
+
+    def _make_work(self, number: int, builder: IssueClone, login: str, base: str) -> IssueWork:
+        builder.branch = read_branch(builder.folder, number)
+        return IssueWork(
+            self.forge,
+            builder,
+            number,
+            self.asked.label,
+            base,
+            login,
+            mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
+            has_mirrors=self.asked.has_mirrors,
+            artifacts=self.asked.artifacts,
+            may_go_on=self._may_go_on,
+            poll=self.asked.poll,
+        )
+
+    def _settle(self) -> set[ExitCode]:
+        """Tell what came of the issues that nothing is done for any more."""
+        codes = set()
+        for number, work in list(self._works.items()):
+            if not work.done():
+                continue
+            del self._works[number]
+            try:
+                result, is_again = work.result(), False
+            except RunnerError as error:
+                result, is_again = format_error(error).removeprefix("runner: "), True
+                codes.add(error.code)
+            if is_again or result in AGAIN:
+                self._seen.forget(number)
+            elif (self.folder / str(number)).is_dir():  # whose label did not count may push by then
+                self._seen.settle(number, result)
+            self._tell_once(number, result)
+        return codes
+
+    def _tell_once(self, number: int, result: str) -> None:
+        if self._reported.get(number) != result:
+            self._reported[number] = result
+            self._tell_of(number, result)
+
+
+def read_branch(folder: Path, number: int) -> str:
+    """The branch of its issue that a clone is on; empty where it is on none, or not there."""
+    with suppress(OSError, UnicodeDecodeError):
+        head = (folder / CLONE / ".git/HEAD").read_text(encoding="utf-8").strip()
+        branch = head.removeprefix("ref: refs/heads/")
+        return branch if is_branch_of(number, branch) else ""
+    return ""
+
+
+def _has_commits(folder: Path, branch: str) -> bool:
+    """Whether its clone's branch is not where it began; True where files alone do not tell."""
+    refs = [folder / CLONE / ".git" / one for one in (f"refs/heads/{branch}", BEGAN)]
+    try:
+        here, began = (one.read_text(encoding="utf-8").strip() for one in refs)
+    except (OSError, UnicodeDecodeError):
+        return True
+    return here != began

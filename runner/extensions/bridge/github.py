@@ -1,0 +1,271 @@
+"""GitHub's REST API as a forge; GraphQL alone knows who edited, and moves drafts.
+
+Source: docs.github.com/rest, version 2022-11-28: issues, comments, labels, events, assignees,
+collaborators, pulls, statuses; docs.github.com/graphql: issue, the two mutations of drafts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.extensions.bridge.forge import UNFIT, ForgeError
+from runner.extensions.bridge.github_answers import (
+    make_comment,
+    make_issue,
+    make_label_event,
+    make_line_comment,
+    make_pull_request,
+    make_review,
+    make_text_edits,
+    read_record,
+    read_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.extensions.bridge.forge import (
+        Comment,
+        Issue,
+        LabelEvent,
+        LineComment,
+        PullRequest,
+        Review,
+        TextEdit,
+    )
+    from runner.extensions.bridge.forge_http import ForgeHttp
+
+DEFAULT_API = "https://api.github.com"
+# With `_`: an enterprise names those whom it manages `NAME_CODE` (docs.github.com, "Username
+# considerations for external authentication").
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})/[A-Za-z0-9._-]{1,100}")
+_LOGIN = re.compile(r"[A-Za-z0-9_-]+(?:\[bot\])?")
+_PAGE = "per_page=100"
+_MISSING = 404
+_RIGHTS = 60.0
+"""Seconds for which somebody's rights are believed."""
+_TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
+"""Events of an issue that change what it says."""
+_EDIT = (
+    "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
+    "{issue(number:$number){lastEditedAt editor{login}"
+    "userContentEdits(first:100){nodes{editedAt editor{login}diff}}}}}"
+)
+"""Each edit's `diff` is the whole text since then, the first one's is the original text."""
+_TO_DRAFT, _TO_READY = (
+    f"mutation($id:ID!){{{name}(input:{{pullRequestId:$id}}){{pullRequest{{isDraft}}}}}}"
+    for name in ("convertPullRequestToDraft", "markPullRequestReadyForReview")
+)
+"""REST opens drafts, and passes over `draft` in an edit."""
+
+
+@dataclass
+class GitHub:
+    """One repository, `owner/name`. Raises RunnerError for a name that is none."""
+
+    http: ForgeHttp
+    name: str
+    _writers: dict[str, tuple[bool, float]] = field(default_factory=dict)
+    """By login, and until when it is believed."""
+
+    def __post_init__(self) -> None:
+        """Look at the name: it becomes a part of addresses."""
+        if not _NAME.fullmatch(self.name) or self.name.endswith(("/.", "/..", ".git")):
+            raise RunnerError(
+                "there is no such repository", where=self.name, hint="OWNER/NAME, as acme/shop"
+            )
+
+    @property
+    def _at(self) -> str:
+        return f"/repos/{self.name}"
+
+    def forget_rights(self) -> None:
+        """Ask again who may write: rights are remembered for one round, a minute at most."""
+        self._writers.clear()
+
+    # --- what is there ------------------------------------------------------------------
+
+    def find_login(self) -> str:
+        """Who writes with this token."""
+        return read_text(read_record(self.http.read("/user")), "login")
+
+    def find_default_branch(self) -> str:
+        """The branch that pull requests go into."""
+        return read_text(read_record(self.http.read(self._at)), "default_branch")
+
+    def list_issues(self, label: str) -> list[Issue]:
+        """Open issues with a label; GitHub lists pull requests among them."""
+        query = f"labels={quote(label, safe='')}&state=open&sort=created&direction=asc&{_PAGE}"
+        hint = "close what is done with, or give --label a label that fewer issues have"
+        found = self.http.read_all(f"{self._at}/issues?{query}", hint)
+        return [make_issue(one) for one in found if "pull_request" not in one]
+
+    def load_issue(self, number: int) -> Issue:
+        """One issue."""
+        return make_issue(read_record(self.http.read(f"{self._at}/issues/{number}")))
+
+    def list_comments(self, number: int) -> list[Comment]:
+        """All comments, the oldest first."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/comments?{_PAGE}")
+        return sorted(map(make_comment, found), key=lambda one: one.id)
+
+    def list_label_events(self, number: int) -> list[LabelEvent]:
+        """Who labelled and renamed it, the oldest first."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/events?{_PAGE}")
+        events = [make_label_event(one) for one in found if one.get("event") in _TELLING]
+        return sorted(events, key=lambda one: one.id)
+
+    def list_blockers(self, number: int) -> list[int]:
+        """Open issues that have to be closed before this one."""
+        path = f"{self._at}/issues/{number}/dependencies/blocked_by?{_PAGE}"
+        return [one.number for one in map(make_issue, self.http.read_all(path)) if one.is_open]
+
+    def list_parts(self, number: int) -> list[Issue]:
+        """Issues below an issue; those of other repositories are not ours to read."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/sub_issues?{_PAGE}")
+        here = f"{self._at}/issues/".casefold()
+        parts = [one for one in found if here in str(one.get("url")).casefold()]
+        return sorted(map(make_issue, parts), key=lambda one: one.number)
+
+    def list_own_issues(self, label: str, login: str) -> list[Issue]:
+        """What this login opened and labelled so, open or not."""
+        query = f"labels={quote(label, safe='')}&creator={quote(login, safe='')}&state=all&{_PAGE}"
+        found = self.http.read_all(f"{self._at}/issues?{query}")
+        return [make_issue(one) for one in found if "pull_request" not in one]
+
+    def list_reviews(self, number: int) -> list[Review]:
+        """Reviews of a pull request, the oldest first."""
+        found = self.http.read_all(f"{self._at}/pulls/{number}/reviews?{_PAGE}")
+        return sorted(map(make_review, found), key=lambda one: one.id)
+
+    def list_line_comments(self, number: int, review: int) -> list[LineComment]:
+        """What one review says of lines."""
+        path = f"{self._at}/pulls/{number}/reviews/{review}/comments?{_PAGE}"
+        return [make_line_comment(one) for one in self.http.read_all(path)]
+
+    def list_text_edits(self, number: int) -> list[TextEdit]:
+        """Return its former texts, newest last; none if it was never edited."""
+        owner, _, name = self.name.partition("/")
+        asked = {"owner": owner, "name": name, "number": number}
+        answer = self.http.ask(_EDIT, asked)
+        return make_text_edits(read_record(read_record(answer.get("repository")).get("issue")))
+
+    def may_write(self, login: str) -> bool:
+        """Return whether somebody may push; GitHub maps `maintain` to write, triage to read."""
+        if not _LOGIN.fullmatch(login):
+            return False
+        may, until = self._writers.get(login, (False, 0.0))
+        if effects.monotonic() >= until:
+            path = f"{self._at}/collaborators/{quote(login, safe='')}/permission"
+            try:
+                permission = read_record(self.http.read(path)).get("permission")
+            except ForgeError as error:
+                if error.status != _MISSING:
+                    raise
+                permission = "none"
+            may = permission in ("admin", "write")
+            self._writers[login] = (may, effects.monotonic() + _RIGHTS)
+        return may
+
+    def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
+        """The newest of a branch of this repository; whoever may read can open one of it, too."""
+        # GitHub filters by `owner:branch` and passes over a branch alone (docs.github.com, "List
+        # pull requests").
+        head = quote(f"{self.name.partition('/')[0]}:{branch}", safe="")
+        onto = quote(base, safe="")
+        path = f"{self._at}/pulls?head={head}&base={onto}&state=all&direction=desc&{_PAGE}"
+        # A fork of the same owner has the same head: `home` tells them apart.
+        found = [
+            one
+            for one in map(make_pull_request, self.http.read_all(path))
+            if one.author == login and one.home.casefold() == self.name.casefold()
+        ]
+        return max(found, key=lambda one: one.number, default=None)
+
+    def list_statuses(self, commit: str) -> list[tuple[str, str]]:
+        """Contexts and states of a commit, the newest first."""
+        found = self.http.read_all(f"{self._at}/commits/{commit}/statuses?{_PAGE}")
+        return [(read_text(one, "context"), read_text(one, "state")) for one in found]
+
+    # --- what is changed ----------------------------------------------------------------
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Say something."""
+        path = f"{self._at}/issues/{number}/comments"
+        return make_comment(read_record(self.http.write("POST", path, {"body": body})))
+
+    def edit_comment(self, id_: int, body: str) -> None:
+        """Put another text into a comment."""
+        self.http.write("PATCH", f"{self._at}/issues/comments/{id_}", {"body": body})
+
+    def delete_comment(self, id_: int) -> None:
+        """Take a comment away; one that is gone already is no mistake."""
+        self._write_unless(_MISSING, "DELETE", f"{self._at}/issues/comments/{id_}")
+
+    def add_label(self, number: int, label: str) -> None:
+        """Put a label on; GitHub makes one that the repository does not have."""
+        self.http.write("POST", f"{self._at}/issues/{number}/labels", {"labels": [label]})
+
+    def remove_label(self, number: int, label: str) -> None:
+        """Take a label off."""
+        path = f"{self._at}/issues/{number}/labels/{quote(label, safe='')}"
+        self._write_unless(_MISSING, "DELETE", path)
+
+    def assign(self, number: int, login: str) -> None:
+        """Say whose turn it is; GitHub passes over who cannot be assigned."""
+        path, body = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
+        self._write_unless(UNFIT, "POST", path, body)
+
+    def unassign(self, number: int, login: str) -> None:
+        """It is not their turn any more."""
+        path, body = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
+        self._write_unless(_MISSING, "DELETE", path, body)
+
+    def create_issue(self, title: str, body: str, label: str) -> Issue:
+        """Open an issue of our own."""
+        fields = {"title": title, "body": body, "labels": [label]}
+        return make_issue(read_record(self.http.write("POST", f"{self._at}/issues", fields)))
+
+    def add_part(self, number: int, part: Issue) -> None:
+        """Put an issue below another one; the forge refuses a second parent."""
+        path, body = f"{self._at}/issues/{number}/sub_issues", {"sub_issue_id": part.id}
+        self._write_unless(UNFIT, "POST", path, body)
+
+    def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
+        """Have an issue of our own say this, open or not."""
+        body = {"title": title, "state": "open" if is_open else "closed"}
+        self.http.write("PATCH", f"{self._at}/issues/{number}", body)
+
+    def create_pull_request(
+        self, branch: str, base: str, title: str, body: str, *, is_draft: bool
+    ) -> PullRequest:
+        """Open one; GitHub refuses a second one for the same branches, and some drafts."""
+        fields = {"head": branch, "base": base, "title": title, "body": body, "draft": is_draft}
+        return make_pull_request(read_record(self.http.write("POST", f"{self._at}/pulls", fields)))
+
+    def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
+        """Take it back into drafts, or mark it as ready for review."""
+        self.http.ask(_TO_DRAFT if is_draft else _TO_READY, {"id": pull.node}, is_write=True)
+
+    def edit_pull_request(self, number: int, body: str) -> None:
+        """Put another text into it."""
+        self.http.write("PATCH", f"{self._at}/pulls/{number}", {"body": body})
+
+    def set_status(self, commit: str, context: str, text: str) -> None:
+        """Say of a commit that a check of it passed."""
+        body = {"state": "success", "context": context, "description": text}
+        self.http.write("POST", f"{self._at}/statuses/{commit}", body)
+
+    def _write_unless(
+        self, fine: int, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> None:
+        try:
+            self.http.write(method, path, body)
+        except ForgeError as error:
+            if error.status != fine:
+                raise

@@ -1,0 +1,367 @@
+"""The clone in which one issue is built: a folder and a branch of its own, commands of ours.
+
+Drafting, building and proving are `runner` in a process of its own, as somebody would type it
+there: its lease, its trust, its gates. The forge's token is not in its environment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.draft.draft_answers import approve_draft, decline_draft, find_draft
+from runner.app.draft.draft_checks import Target
+from runner.app.draft.draft_prompt import file_wish
+from runner.app.draft.draft_review import review_draft
+from runner.app.draft.drafting import carry_drafter_trust
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.bridge.builder import BuildFacts, Ended
+from runner.extensions.bridge.clone_plan import find_rows, place_inside, publish_plan, read_base
+from runner.extensions.bridge.comment_text import is_branch_of
+from runner.journal.lock import RunLock
+from runner.journal.records import read_journal
+from runner.journal.session_events import DraftProposed, DraftReviewed
+from runner.lazy_module import lazy_module
+from runner.model import Status
+from runner.plan.document import read_plan
+from runner.process.own_command import (
+    OwnCommand,
+    end_orphan,
+    forget_child,
+    read_document,
+    record_child,
+)
+from runner.project import BUILD, JOURNAL, Project
+from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
+from runner.repo.read import Repository
+from runner.repo.remote import Remote
+from runner.run.landing.remote_tip import is_cut_off
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.app.artifacts import artifact_export
+    from runner.app.draft.draft_review import DraftVerdict
+    from runner.app.observer import Observer
+    from runner.extensions.bridge import clone_plan
+    from runner.plan.document import Plan
+else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
+    clone_plan = lazy_module("runner.extensions.bridge.clone_plan")
+
+TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
+"""Where the forge's token comes from; no child of ours has them."""
+_NAMED = "RUNNER_TASK_GRAPH"
+_REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
+_WISH = "issue.md"
+CLONE = "repository"
+"""Of an issue's folder, where its clone is."""
+_LONGEST_STDERR = 4000
+_TICK = 1.0
+"""Seconds between looks at a command that goes on."""
+_MOST = 4 << 20
+
+
+@dataclass
+class IssueClone:
+    """The clone of one issue, below a folder of the user's state."""
+
+    source: Project
+    remote: str
+    folder: Path
+    observer: Observer
+    """Hears how a review of a plan goes on."""
+    branch: str = ""
+    """Empty until it is known, which is before anything is built."""
+    is_stopped: Callable[[], bool] = lambda: False
+    """Asked each second while a command goes on."""
+    on_progress: Callable[[], None] = lambda: None
+
+    @property
+    def place(self) -> Path:
+        """Where the clone is."""
+        return self.folder / CLONE
+
+    @property
+    def root(self) -> Path:
+        """The project in it: where it is in the repository that we were started in."""
+        return self.place / self.source.inside
+
+    @property
+    def journal(self) -> Path:
+        """Where its journal is, or will be."""
+        return find_journal(self.folder, self.source.inside)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Return the environment of our commands: no token; they publish what they land."""
+        variables = {
+            name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
+        }
+        if _NAMED in variables:  # as the source has it, from its own folder on
+            variables[_NAMED] = self.source.settings.task_graph
+        return {**variables, "RUNNER_PUBLISH": ORIGIN, "RUNNER_PUBLISH_AT": "task"}
+
+    # --- what it begins with ------------------------------------------------------------
+
+    def read_wish(self) -> str:
+        """What is remembered here; empty for nothing."""
+        try:
+            return (self.folder / _WISH).read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def keep_wish(self, text: str) -> None:
+        """Remember it, durably."""
+        effects.make_folder(self.folder, mode=0o700)
+        effects.write_file(self.folder / _WISH, text.encode("utf-8", "replace"), mode=0o600)
+
+    def find_branch(self, number: int) -> str:
+        """The first by name that the remote has of an issue. Raises RunnerError: it is away."""
+        with (
+            Repository.open(self.source.root) as source,
+            Remote(source, self.remote, self.environ) as remote,
+        ):
+            there = remote.list_branches(f"runner/{number}", f"runner/{number}-*")
+        return next((one for one in sorted(there) if is_branch_of(number, one)), "")
+
+    def prepare(self, base: str) -> None:
+        """Clone, and be on the issue's branch. Raises RunnerError where the remote refuses.
+
+        What a bridge that was killed left going on here is ended first.
+        """
+        end_orphan(self.folder)
+        if not self.place.is_dir():
+            with Repository.open(self.source.root) as source:
+                make_clone(source, self.remote, base, self.place)
+        with Repository.open(self.place) as repository:
+            switch_branch(repository, self.branch, base, self.environ)
+        project = self._open()
+        with project.open_repository() as repository:
+            publish_plan(project, repository)
+        carry_drafter_trust(self.source, project, _read_plan(project))
+
+    def _open(self) -> Project:
+        return Project.open(self.root, self.environ, plan_needed=False)
+
+    # --- how it stands ------------------------------------------------------------------
+
+    def look(self) -> BuildFacts:
+        """Read the clone's journal and plan, and the remote. Raises RunnerError."""
+        if not self.place.is_dir():
+            return BuildFacts()
+        project = self._open()
+        state = project.state()
+        with Repository.open(project.root) as repository:
+            base = read_base(project, repository)
+            ref = f"refs/heads/{self.branch}"
+            with Remote(repository, ORIGIN, self.environ) as remote:
+                tip = remote.read(ref).get(ref, "")
+            head = repository.find_head()
+            is_left = is_cut_off(repository, head, tip) if tip else False
+        return BuildFacts(
+            state.open_drafts[-1] if state.open_drafts else None,
+            state.drafts,
+            find_rows(project, base),
+            head.commit or "",
+            tip,
+            is_left,
+            RunLock(project.root / BUILD).holder() is not None,
+            "" if state.failed_tree else state.whole_head,
+            place_inside(project, Target.of(project).path),
+            self._is_planned(state.drafts),
+            _find_artifacts(project),
+        )
+
+    def _is_planned(self, drafts: int) -> bool:
+        """What a person drafted here by hand says nothing of it."""
+        wish = self.folder / _WISH
+        if not drafts or not wish.is_file():
+            return True
+        events = (record.event for record in read_journal(self.journal, wanted=_DRAFTS))
+        ours = [one for one in events if isinstance(one, DraftProposed) and one.source == _WISH]
+        try:
+            return not ours or ours[-1].wish == file_wish(self.root, wish).text
+        except RunnerError:  # too long, or it says nothing: who drafts it tells so
+            return False
+
+    def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
+        """Commands of the draft that the plan, settings or manifests do not have already."""
+        project = self._open()
+        return clone_plan.find_unknown(
+            project, _read_plan(project), read_plan(draft.text.encode(), "draft")
+        )
+
+    # --- what is done -------------------------------------------------------------------
+
+    def draft(self) -> Ended:
+        """`runner draft`."""
+        return self._go("draft", "--json", "--file", str(self.folder / _WISH))
+
+    def approve(self, draft: DraftProposed, by: str) -> None:
+        """As `runner approve` does, for exactly this draft. Raises RunnerError."""
+        project = self._open()
+        named = f"DRAFT-{draft.number}"
+        if find_draft(project, named).digest != draft.digest:
+            raise RunnerError(f"{named} is another one by now", hint="read it again")
+        approve_draft(project, named, by, f"tracker by {by}")
+
+    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
+        """`runner reject`, which drafts anew.
+
+        Whoever drafts may answer with the same bytes: a refusal that the journal has from this
+        place was done before a crash, and would refuse them again and again.
+        """
+        if place:
+            reason = f"{reason} ({place})"
+            if _is_refused_for(self.journal, reason):
+                return Ended(ExitCode.OK, "")
+        # One word with `=`: a person's reason may begin with a dash.
+        return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
+
+    def withdraw(self, draft: DraftProposed, reason: str) -> None:
+        """As `runner reject` does, but for drafting anew."""
+        decline_draft(self._open(), f"DRAFT-{draft.number}", reason, "bridge")
+
+    def review(self, draft: DraftProposed) -> DraftVerdict:
+        """A fresh session of who reviews, or drafts. Raises RunnerError where nobody does."""
+        return review_draft(self._open(), draft, self.observer, self.is_stopped)
+
+    def build(self, *, is_retried: bool) -> Ended:
+        """`runner run`, of the issue's own tasks; `runner retry` of those that are stuck."""
+        rows = self.look().tasks
+        stuck = [one.id for one in rows if one.status is Status.BLOCKED]
+        if is_retried and stuck:
+            ended = self._go("retry", *stuck)
+            if ended.code in (ExitCode.INTERRUPTED, ExitCode.USAGE):
+                return ended
+        return self._go("run", "--json", "--yes", *(one.id for one in rows))
+
+    def change(self, task: str, text: str) -> Ended:
+        """`runner change`; what it makes STALE is approved: a person asked for exactly that.
+
+        A text that stands with the task already was asked before a crash, and is not asked again.
+        """
+        quoted = " ".join(text.split()).encode()  # as a quote has it
+        if quoted not in _read_section(self._open(), task):
+            ended = self._go("change", "--json", "--yes", "--", task, text)
+            if ended.code:
+                return ended
+        stale = [one.id for one in self.look().tasks if one.status is Status.STALE]
+        return self._go("approve", *stale) if stale else Ended(ExitCode.OK, "")
+
+    def verify(self) -> Ended:
+        """Run `runner verify --all` and push the artifacts of the build.
+
+        An artifact store that is away does not fail it.
+        """
+        ended = self._go("verify", "--all", "--json")
+        if not ended.code and self._open().settings.artifacts_store:
+            self._go("team", "artifacts", "push", "--quiet")
+        return ended
+
+    # --- how it ends --------------------------------------------------------------------
+
+    def clear_branch(self) -> str:
+        """Delete it in the remote, by compare-and-swap. Raises RunnerError: a run goes on here."""
+        end_orphan(self.folder)
+        if not self.place.is_dir():
+            return ""
+        holder = RunLock(self.root / BUILD).holder()
+        if holder is not None:
+            raise RunnerError(
+                f"a run goes on in {self.place}: {holder}",
+                hint="it is cleaned up once that has ended",
+                code=ExitCode.CONFLICT,
+            )
+        with Repository.open(self.place) as repository:
+            return take_branch_back(repository, self.branch, self.environ)
+
+    def retire(self) -> None:
+        """Give the folder a name that no issue has: what was never pushed is kept in it."""
+        for number in count(1):
+            kept = self.folder.with_name(f"{self.folder.name}-ended-{number}")
+            if not kept.exists():
+                break
+        effects.step("replace", kept)
+        self.folder.rename(kept)
+
+    def _go(self, *words: str) -> Ended:
+        """Run a command of ours to its end, or end it where it is wanted no more."""
+        command = OwnCommand(words, self.root, self.environ)
+        try:
+            # On disk at once: of a bridge that is killed the next one finds this process, and
+            # ends it first.
+            record_child(self.folder, command.pid)
+            while (code := command.wait(_TICK)) is None:
+                if self._is_wanted_no_more():
+                    command.end()
+                    code = ExitCode.INTERRUPTED
+                    break
+                self.on_progress()
+            output, errors = command.read(_MOST)
+        except BaseException:
+            command.end()
+            raise
+        finally:
+            command.forget()
+            forget_child(self.folder)
+        stderr = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
+        return Ended(code, stderr[-_LONGEST_STDERR:], read_document(output))
+
+    def _is_wanted_no_more(self) -> bool:
+        return self.is_stopped()
+
+
+def read_token(environ: Mapping[str, str]) -> str:
+    """The forge's token. Raises RunnerError where there is none."""
+    token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
+    if not token:
+        raise RunnerError(
+            "there is no token for the forge",
+            hint="GH_TOKEN=… in front of it; docs/guides/team.md lists the rights that it needs",
+        )
+    return token
+
+
+def find_journal(folder: Path, inside: str) -> Path:
+    """Where the journal of an issue's clone is, or will be, of the project inside of it."""
+    return folder / CLONE / inside / JOURNAL
+
+
+def _read_plan(project: Project) -> Plan:
+    target = Target.of(project)
+    return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+
+
+def _read_section(project: Project, task: str) -> bytes:
+    """The plan's lines from a task's heading to the next one's; empty where it has no such task."""
+    begins = {one.id: one.line - 1 for one in _read_plan(project).tasks}
+    begin = begins.get(task, 1 << 60)
+    end = min((line for line in begins.values() if line > begin), default=None)
+    return b"\n".join(Target.of(project).data.splitlines()[begin:end])
+
+
+def _is_refused_for(journal: Path, reason: str) -> bool:
+    if not journal.is_file():
+        return False
+    events = (record.event for record in read_journal(journal, wanted=_REVIEWS))
+    # Its end tells the place: what stands before it may be cut or redacted.
+    place = reason.rpartition(" (")[2]
+    return any(
+        isinstance(one, DraftReviewed) and not one.approved and one.reason.endswith(f" ({place}")
+        for one in events
+    )
+
+
+def _find_artifacts(project: Project) -> str:
+    if not project.settings.artifacts_store:
+        return ""
+    cursor = artifact_export.read_cursor(project)
+    whole = [run for run in cursor.ended if artifact_export.METADATA in cursor.stored.get(run, {})]
+    return artifact_export.key_of_run(project, whole[-1]) if whole else ""

@@ -1,0 +1,245 @@
+"""The state of one issue: its comment, its label, who acts next.
+
+Nothing is kept between steps but what the forge, the branch and the clone's journal have.
+
+The one label that says where an issue is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.bridge.admission import find_commands
+from runner.extensions.bridge.comment_text import Memory, is_branch_of, read_memory, with_memory
+from runner.extensions.bridge.status_comment import Links, Stage, write_status
+from runner.model import ReviewMode, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runner.extensions.bridge.admission import SlashCommand
+    from runner.extensions.bridge.builder import Builder, BuildFacts, Ended, TaskRow
+    from runner.extensions.bridge.forge import Comment, Forge, Issue, PullRequest
+
+# --- the context ----------------------------------------------------------------------
+
+
+_PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")
+"""The pages of a repository: nothing in it ends a link of markdown."""
+LIMIT = 3
+"""Plans that may be refused, and revisions that may be asked for, before a person goes on."""
+
+
+_THEIRS = frozenset({Stage.PLAN_REVIEW, Stage.REVIEW, Stage.PERSON})
+"""Where a person is next."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateText:
+    """A text of the issue that waits for somebody who may push, with its notice."""
+
+    wish: str
+    """What an approval has count."""
+    notice: str
+    is_whole: bool
+    """Whether the notice shows all that an approval would change."""
+
+
+class StoppedError(Exception):
+    """The bridge ends, or the issue was paused while something went on."""
+
+
+@dataclass
+class IssueContext:
+    """One issue: what it has, and the words of ours in it."""
+
+    forge: Forge
+    builder: Builder
+    number: int
+    trigger: str
+    base: str
+    login: str
+    """Whose comments are ours."""
+    mode: ReviewMode = ReviewMode.PROMPT
+    """Who approves plans."""
+    has_mirrors: bool = False
+    """Whether tasks are shown as issues below this one."""
+    artifacts: str = ""
+    """The address under which people read the artifact store; empty where they do not."""
+    may_go_on: Callable[[], bool] = lambda: True
+    """Whether this bridge still holds its lease and is not to end."""
+    branch: str = field(init=False, default="")
+    """Where it is built, once that is known."""
+    issue: Issue = field(init=False)
+    comment: Comment | None = field(init=False, default=None)
+    memory: Memory = field(init=False, default_factory=Memory)
+    pull: PullRequest | None = field(init=False, default=None)
+    late: LateText | None = field(init=False, default=None)
+    is_refused: bool = field(init=False, default=False)
+    """Whether its label did not count: no word but another label has it tried."""
+
+    # --- what is there ------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Ask the forge how the issue, its comments and its pull request are now."""
+        self.issue = self.forge.load_issue(self.number)
+        self.comments = list(self.forge.list_comments(self.number))
+        ours = [one for one in self.comments if one.author == self.login]
+        marked = [(one, memory) for one in ours if (memory := read_memory(one.body)) is not None]
+        self.comment, self.memory = marked[0] if marked else (None, Memory())
+        for double, _ in marked[1:]:  # of two bridges without a lease between them
+            self.forge.delete_comment(double.id)
+        # What the clone is on counts before the comment, which others may edit; what an older
+        # version of ours began has no words in its branch, and keeps it.
+        named = self.builder.branch or self.memory.branch
+        if self.comment is not None and not is_branch_of(self.number, named):
+            named = f"runner/{self.number}"
+        if named:
+            self.build_on(named)
+        pull = self.find_own_request() if self.comment and self.branch else None
+        is_ours = pull is not None and pull.number > self.memory.before
+        self.pull = pull if is_ours else None
+
+    def build_on(self, branch: str) -> None:
+        """Have it be built there. Raises RunnerError: pull requests go into that very branch."""
+        if branch == self.base:
+            raise RunnerError(
+                f"issue {self.number} would be built on {branch}, where pull requests go",
+                hint="another default branch",
+            )
+        self.branch = self.builder.branch = branch
+
+    def find_own_request(self) -> PullRequest | None:
+        """The newest pull request that we opened of the branch, into where it has to go."""
+        return self.forge.find_pull_request(self.branch, self.base, self.login)
+
+    def is_wanted(self) -> bool:
+        """Whether it is open, and labelled as those are that something is done for."""
+        return self.issue.is_open and self.trigger in self.issue.labels
+
+    def list_commands(self) -> list[SlashCommand]:
+        """Return the new commands of people who may push, unedited."""
+        comments: Sequence[Comment] = self.comments
+        if self.pull is not None:
+            comments = (*comments, *self.forge.list_comments(self.pull.number))
+        return find_commands(self.forge, comments, self.memory.seen)
+
+    def name_task(self) -> str:
+        """Return a task ID for an example of a command."""
+        return next((one.id for one in self.builder.look().tasks), "TASK-003")
+
+    # --- the comment and the label ------------------------------------------------------
+
+    def hand_over_ended(self, what: str, ended: Ended, facts: BuildFacts | None = None) -> str:
+        """Hand over after a failed command; the next round repeats an interrupted one."""
+        if ended.code == ExitCode.INTERRUPTED:
+            raise StoppedError
+        stuck = [
+            f"{one.id}: {one.status} {one.note}"
+            for one in (facts.tasks if facts else ())
+            if one.status is not Status.DONE
+        ]
+        return self.hand_over("\n".join((what, *stuck, ended.stderr[-1500:])).strip(), facts)
+
+    def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
+        """A person goes on: who asked for it is assigned."""
+        self.memory = self.memory._replace(handed=why, answer="")
+        return self.wait(Stage.PERSON, "waits for a person", facts)
+
+    def wait(self, stage: Stage, words: str, facts: BuildFacts | None = None) -> str:
+        """Show what somebody else has to do, in these words."""
+        self.show(stage, facts)
+        return words
+
+    def show(self, stage: Stage, facts: BuildFacts | None = None) -> None:
+        """Have the comment and the label say where it is."""
+        if facts is None and self.comment is not None and stage is not Stage.PLANNING:
+            facts = self.builder.look()
+        rows = facts.tasks if facts else ()
+        self.put(self.write(stage, rows, links=self.find_links(facts)), stage)
+
+    def write(self, stage: Stage, rows: Sequence[TaskRow], **more: Any) -> str:
+        """The comment, with what waits of the issue's text."""
+        late = self.late.notice if self.late is not None else ""
+        is_final = self.is_refused or self.memory.revised >= LIMIT
+        offers = stage is not Stage.PERSON or not is_final
+        return write_status(stage, self.memory, rows, late=late, offers=offers, **more)
+
+    def find_links(self, facts: BuildFacts | None) -> Links:
+        """Where what is there can be read: what is not pushed has no page."""
+        pages = self.issue.url.rpartition("/issues/")[0]
+        url = self.pull.url if self.pull is not None else ""
+        links = Links(
+            pages=pages if _PAGES.fullmatch(pages) else "",
+            request=url if _PAGES.fullmatch(url) else "",
+        )
+        if facts is None or not facts.tasks or facts.tip != facts.head:
+            return links
+        # Its list of all files: a store has no page of a folder.
+        left = f"{self.artifacts}/{facts.artifacts}/metadata.json"
+        has_left = self.artifacts and facts.artifacts
+        return replace(links, head=facts.head, plan=facts.plan, artifacts=left if has_left else "")
+
+    def put(self, text: str, stage: Stage) -> None:
+        """Have the one comment say this, and the one label that says the same."""
+        if not self.may_go_on():
+            raise StoppedError
+        self._take_turn(stage)
+        self._write_comment(with_memory(text, self.memory))
+        self._hand_off(stage)
+        self.issue = show_stage(self.forge, self.issue, stage)
+
+    def remember(self) -> None:
+        """Write the memory into the comment and keep its text."""
+        if not self.may_go_on():
+            raise StoppedError
+        if self.comment is not None:
+            text = self.comment.body.replace("\r\n", "\n").rstrip().rpartition("\n")[0]
+            self._write_comment(with_memory(text, self.memory))
+
+    def _write_comment(self, body: str) -> None:
+        if self.comment is None:
+            self.comment = self.forge.create_comment(self.number, body)
+        elif self.comment.body.replace("\r\n", "\n") != body:
+            self.forge.edit_comment(self.comment.id, body)
+            self.comment = replace(self.comment, body=body)
+
+    def _take_turn(self, stage: Stage) -> None:
+        """Say whose turn it is, and take off who was assigned: only those that we assigned."""
+        turn, before = self.memory.by if stage in _THEIRS else "", self.memory.turn
+        if turn == before:
+            return
+        if before in self.issue.assignees:
+            self.forge.unassign(self.number, before)
+        is_new = bool(turn) and turn not in self.issue.assignees
+        self.memory = self.memory._replace(turn=turn if is_new else "")
+
+    def _hand_off(self, stage: Stage) -> None:
+        """Assign whoever is next, behind the comment that remembers it and before the label.
+
+        So a kill between leaves nobody assigned of whom we do not know; and who took themselves
+        off while it is their turn is not put on again.
+        """
+        turn = self.memory.turn
+        if turn and stage not in self.issue.labels and turn not in self.issue.assignees:
+            self.forge.assign(self.number, turn)
+
+
+# --- its label ------------------------------------------------------------------------
+
+
+def show_stage(forge: Forge, issue: Issue, stage: Stage) -> Issue:
+    """Put its label on and take the others off, none where it has ended; the issue as it is then.
+
+    The new one comes first: a kill between leaves two, and the next look mends that.
+    """
+    if stage is not Stage.ENDED and stage not in issue.labels:
+        forge.add_label(issue.number, stage)
+    others = {one.value for one in Stage} & issue.labels - {stage}
+    for one in sorted(others):
+        forge.remove_label(issue.number, one)
+    shown = frozenset({stage.value} - {""})
+    return replace(issue, labels=issue.labels - others | shown)

@@ -1,0 +1,202 @@
+"""The text of an issue once it was planned: a later one waits, and an epic has parts.
+
+A text of an issue that waits: what it would change is shown, and somebody who may push decides.
+
+What is planned is the text as of the label, which the issue's folder keeps.
+
+An epic: the issues below one are planned with it as one wish; its tasks are mirrored below it.
+
+What a mirror says is only shown: nothing is read from it but which task it is of.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.extensions.bridge.admission import Verb, find_last_change
+from runner.extensions.bridge.comment_text import Memory, code, plain_title, write_difference
+from runner.extensions.bridge.issue_context import LateText
+from runner.extensions.bridge.status_comment import SHORT
+from runner.model import Status, digest_of
+from runner.text.wording import read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.extensions.bridge.admission import Admission, SlashCommand
+    from runner.extensions.bridge.builder import TaskRow
+    from runner.extensions.bridge.forge import Issue, LabelEvent
+    from runner.extensions.bridge.issue_context import IssueContext
+
+# --- a text that waits ----------------------------------------------------------------
+
+
+_UNKNOWN = "What it was before is not known here; the menu *edited* of the forge may have it."
+_UNSHOWN = "That text is not shown here whole: take the label off and put it on again."
+
+
+def compare_late(context: IssueContext, found: Admission, wish: str) -> LateText:
+    """Compare the text that the label admitted with the text as it is now."""
+    if not found.before:
+        return LateText(wish, _tell(context, wish, _UNKNOWN), is_whole=False)
+    issue, *parts = found.before
+    return _compare(context, write_wish(issue, choose_parts(parts)), wish)
+
+
+def find_late(context: IssueContext, asked: LabelEvent) -> LateText | None:
+    """What somebody made of the text since it was taken; None where it is the same."""
+    issue, kept = context.issue, context.builder.read_wish()
+    taken = context.memory.parts.split(",")
+    below = context.forge.list_parts(issue.number) if issue.parts else ()
+    # One that was closed meanwhile is a part still; one that was opened again is none.
+    still = (one for one in below if str(one.number) in taken)
+    parts = sorted({*choose_parts(below), *still}, key=lambda one: one.number)
+    wish = write_wish(issue, parts)
+    if not kept or not wish or _digits(wish) == _digits(kept):
+        return None
+    who, when = find_last_change(context.forge, (issue, *parts), asked.time)
+    if not when:  # another version of ours writes a wish otherwise
+        return None
+    late = _compare(context, kept, wish)
+    head = (
+        f"The text was changed by {code(who)} at {when}, after it was asked for. What is planned"
+        " and built is the text as it was then."
+    )
+    return LateText(wish, f"{head}\n\n{late.notice}", late.is_whole)
+
+
+def _compare(context: IssueContext, before: str, wish: str) -> LateText:
+    difference, is_whole = write_difference(before, wish)
+    return LateText(wish, _tell(context, wish, difference, is_whole=is_whole), is_whole)
+
+
+def _tell(context: IssueContext, wish: str, difference: str, *, is_whole: bool = False) -> str:
+    again = f"Taking the label {code(context.trigger)} off and putting it on again has it count."
+    if not is_whole:
+        return f"{difference}\n\n{again}"
+    say = f"`/runner approve {_digits(wish)[:SHORT]}` has the text count as it is now."
+    return f"{difference}\n\n{say} {again}"
+
+
+def _digits(wish: str) -> str:
+    return digest_of(wish.encode("utf-8", "replace")).removeprefix("sha256:")
+
+
+def find_approval(context: IssueContext) -> SlashCommand | None:
+    """The comment of somebody who may push that has exactly the text that waits count."""
+    for one in context.list_commands():
+        if (
+            one.verb is Verb.APPROVE
+            and names_text(context, one)
+            and context.late
+            and context.late.is_whole
+        ):
+            return one
+    return None
+
+
+def names_text(context: IssueContext, command: SlashCommand) -> bool:
+    """Whether it is about the issue's text, as it waits or as it was taken a moment ago."""
+    wish = context.late.wish if context.late is not None else context.builder.read_wish()
+    return bool(command.digest) and _digits(wish).startswith(command.digest)
+
+
+def begin_with(context: IssueContext, wish: str, parts: Sequence[Issue]) -> None:
+    """Have this text count from now on: all that was counted begins anew."""
+    was = context.memory
+    context.builder.keep_wish(wish)
+    context.memory = Memory(
+        seen=was.seen,
+        reviewed=was.reviewed,
+        moved=was.moved,
+        label=was.label,
+        by=was.by,
+        ready=was.ready,
+        parts=",".join(str(one.number) for one in parts),
+        turn=was.turn,
+        branch=was.branch,
+        before=was.before,
+    )
+
+
+def approve_text(context: IssueContext, command: SlashCommand) -> str:
+    """Do what such a comment says; in words."""
+    if context.late is None:  # a crash came between the text and the word that it was taken
+        return f"The text counts as it is: {command.author} approved it."
+    if not context.late.is_whole:
+        return _UNSHOWN
+    below = context.forge.list_parts(context.number) if context.issue.parts else ()
+    begin_with(context, context.late.wish, choose_parts(below))
+    context.late = None
+    return f"{command.author} approved the text as it is now: it is planned."
+
+
+# --- an epic --------------------------------------------------------------------------
+
+
+MIRROR = "runner:task"
+"""The label of issues that show a task."""
+_MOST_PARTS, _LONGEST = 30, 120_000
+TOO_MUCH = (
+    f"With the issues below it this is too much for one plan: at most {_MOST_PARTS} issues and"
+    f" {_LONGEST:,} characters. Divide it, take the label off and put it on again."
+)
+_MARK = re.compile(r"<!-- runner-task:1 (\d+) (\S+) -->\s*\Z")
+
+
+def is_part(context: IssueContext) -> bool:
+    """Whether it is planned with the issue above it, which is asked for, too."""
+    if not context.issue.parent:
+        return False
+    above = context.forge.load_issue(context.issue.parent)
+    return above.is_open and context.trigger in above.labels
+
+
+def choose_parts(below: Sequence[Issue]) -> tuple[Issue, ...]:
+    """Open issues below one that are a part of what is wished for; no mirrors of tasks."""
+    return tuple(one for one in below if one.is_open and MIRROR not in one.labels)
+
+
+def write_wish(issue: Issue, parts: Sequence[Issue]) -> str:
+    """The text of an issue and of those below it, as one; empty where that is too much."""
+    sections = [f"# {issue.title}\n\n{issue.body}\n"]
+    sections += [f"## #{one.number}: {one.title}\n\n{one.body}\n" for one in parts]
+    wish = "\n".join(sections)
+    return wish if len(parts) <= _MOST_PARTS and len(wish) <= _LONGEST else ""
+
+
+def mirror_tasks(context: IssueContext, rows: Sequence[TaskRow]) -> None:
+    """Have an issue below this one for each task, closed where it is DONE.
+
+    Each is looked for by its marker first: one that a kill left without its place gets it now.
+    """
+    there = _find_mirrors(context)
+    placed = {one.number for one in context.forge.list_parts(context.number)} if rows else set()
+    for row in rows:
+        title = f"{row.id}: {plain_title(row.title)}"
+        mirror = there.get(row.id)
+        if mirror is None:
+            body = f"A task of #{context.number}; it shows how that stands, and is changed there."
+            mark = f"<!-- runner-task:1 {context.number} {row.id} -->"
+            mirror = context.forge.create_issue(title, f"{body}\n\n{mark}", MIRROR)
+        if mirror.number not in placed:
+            context.forge.add_part(context.number, mirror)
+        is_open = row.status is not Status.DONE
+        if (mirror.title, mirror.is_open) != (title, is_open):
+            context.forge.edit_issue(mirror.number, title=title, is_open=is_open)
+
+
+def _find_mirrors(context: IssueContext) -> dict[str, Issue]:
+    """Our mirrors of this issue's tasks, the first of each."""
+    found: dict[str, Issue] = {}
+    ours = context.forge.list_own_issues(MIRROR, context.login)
+    for one in sorted(ours, key=lambda one: one.number):
+        mark = _MARK.search(one.body)
+        if (
+            mark is not None
+            and one.author == context.login
+            and read_number(mark[1]) == context.number
+        ):
+            found.setdefault(mark[2], one)
+    return found

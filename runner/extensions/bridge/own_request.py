@@ -1,0 +1,214 @@
+"""The pull request of an issue: a draft while it is built, ready once its very head is proven.
+
+A forge merges no draft. So what is not proven is not merged by mistake, and its text closes
+nothing. Where drafts cannot be had, one is opened at the end.
+
+How an issue ends: a branch that only we were on goes, the folder is kept under another name.
+
+The branch first, then the comment, the folder last: as long as the folder is there, a bridge that
+was killed begins again here, and finds gone what is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.extensions.bridge.comment_text import code, plain_title
+from runner.extensions.bridge.forge import UNFIT, ForgeError
+from runner.extensions.bridge.status_comment import CLOSES, Stage, write_request
+from runner.text.wording import read_number
+
+if TYPE_CHECKING:
+    from runner.extensions.bridge.builder import BuildFacts
+    from runner.extensions.bridge.forge import PullRequest
+    from runner.extensions.bridge.issue_context import IssueContext
+
+# --- the pull request -----------------------------------------------------------------
+
+
+PROOF = "runner/proof"
+"""The context of the commit status."""
+
+
+def open_early(context: IssueContext, facts: BuildFacts) -> None:
+    """Have a draft where what is built can be followed. Raises ForgeError."""
+    if context.pull is not None:
+        hold_back(context, facts)
+        return
+    try:
+        _open(context, facts, is_draft=True)
+    except ForgeError as error:
+        if error.status != UNFIT:  # nothing to propose yet, or no drafts here: at the end
+            raise
+
+
+def hold_back(context: IssueContext, facts: BuildFacts | None = None) -> None:
+    """Before its head moves: have it close nothing, and be no more than a draft.
+
+    Raises ForgeError.
+    """
+    pull = context.pull
+    if pull is None or not pull.is_open:
+        return
+    _describe(context, pull, facts or context.builder.look(), is_proven=False)
+    if context.memory.ready and not pull.is_draft:
+        _set_draft(context, pull, is_draft=True)
+    context.memory = context.memory._replace(ready="")
+
+
+def disclaim(context: IssueContext) -> None:
+    """Whatever it waits for: with another head than what was proposed, it closes nothing.
+
+    Raises ForgeError.
+    """
+    pull = context.pull
+    if pull is None or not pull.is_open or not pull.body.startswith(CLOSES):
+        return
+    if pull.head not in (context.memory.proven, context.memory.ready):
+        _describe(context, pull, context.builder.look(), is_proven=False)
+
+
+def propose(context: IssueContext, facts: BuildFacts) -> str | None:
+    """Status, pull request, its text, ready: each only where it is not so. Raises ForgeError."""
+    proven = context.memory.proven
+    if (PROOF, "success") not in context.forge.list_statuses(proven):
+        text = f"{len(facts.tasks)} of {len(facts.tasks)} tasks DONE, proven together"
+        context.forge.set_status(proven, PROOF, text)
+        return None
+    pull = context.pull
+    if pull is None:
+        try:
+            _open(context, facts, is_draft=False)
+        except ForgeError as error:
+            if error.status != UNFIT:
+                raise
+            if context.find_own_request() is not None:
+                return None
+            return context.hand_over(
+                f"No pull request of {context.branch} can be opened. Did somebody else open one of"
+                f" it, or is its branch gone? Close theirs, then try again.\n{error.message}"
+            )
+        return None
+    if not pull.is_open:
+        return context.hand_over("Its pull request was closed without being merged.")
+    describe(context, facts)
+    if context.memory.ready != proven == pull.head:
+        # Once for a commit: who takes it back into drafts by hand has it stay there.
+        if pull.is_draft:
+            _set_draft(context, pull, is_draft=False)
+        context.memory = context.memory._replace(ready=proven)
+    return context.wait(Stage.REVIEW, "a pull request waits for a review", facts)
+
+
+def describe(context: IssueContext, facts: BuildFacts) -> None:
+    """Its text; where another head than what was proven would be merged, it closes nothing."""
+    pull = context.pull
+    if pull is not None and pull.is_open:
+        _describe(context, pull, facts, is_proven=pull.head == context.memory.proven)
+
+
+def _open(context: IssueContext, facts: BuildFacts, *, is_draft: bool) -> None:
+    title = plain_title(context.issue.title)
+    body = _write(context, facts, is_proven=not is_draft)
+    context.pull = context.forge.create_pull_request(
+        context.branch, context.base, title, body, is_draft=is_draft
+    )
+
+
+def _describe(
+    context: IssueContext, pull: PullRequest, facts: BuildFacts, *, is_proven: bool
+) -> None:
+    body = _write(context, facts, is_proven=is_proven)
+    # A forge may give the text back with CR LF: taken for another, it would be written in each
+    # round.
+    if pull.body.replace("\r\n", "\n") != body:
+        context.forge.edit_pull_request(pull.number, body)
+        context.pull = replace(pull, body=body)
+
+
+def _set_draft(context: IssueContext, pull: PullRequest, *, is_draft: bool) -> None:
+    """Set or clear the draft state; if the forge refuses, leave a note for a person."""
+    try:
+        context.forge.set_draft(pull, is_draft=is_draft)
+    except ForgeError as error:
+        if error.status != UNFIT:
+            raise
+        what = "a draft again" if is_draft else "ready for review"
+        note = f"It could not be marked as {what}: {code(error.message)}. Somebody may do so there."
+        context.memory = context.memory._replace(answer=note)
+
+
+def _write(context: IssueContext, facts: BuildFacts, *, is_proven: bool) -> str:
+    parts = (read_number(one) for one in context.memory.parts.split(","))
+    numbers = [context.number, *(one for one in parts if one >= 0)]
+    links, proven = replace(context.find_links(facts), request=""), context.memory.proven
+    return write_request(numbers, facts.tasks, proven, links, is_proven=is_proven)
+
+
+# --- how an issue ends ----------------------------------------------------------------
+
+
+_UNWANTED, _UNMERGED = "not asked for", "closed unmerged"
+_OPEN = "closed, and its pull request is open"
+ENDED = frozenset({"merged", "closed", _UNMERGED, _UNWANTED})
+"""Results of an issue that needs no more work."""
+
+
+def end_issue(context: IssueContext) -> str:
+    """Take away what shows that it is under way, and clean up; how it ended. Raises RunnerError.
+
+    What was only unlabelled, and an issue whose pull request is open, keep branch and folder.
+    """
+    why, has_wish = _find_end(context), bool(context.builder.read_wish())
+    if not has_wish and context.memory.ended == why:
+        return why
+    is_over = has_wish and _is_over(context, why)
+    stays = context.builder.clear_branch() if is_over else ""
+    _tell(context, why, stays)
+    if is_over:
+        context.builder.retire()
+    return why
+
+
+def clear_before(context: IssueContext) -> int:
+    """Clean up what was ended while nobody looked; the last pull request that does not count."""
+    pull = context.pull or context.find_own_request()
+    if pull is None or pull.is_open:
+        return context.memory.before
+    if context.pull is not None and context.builder.read_wish():
+        context.builder.clear_branch()
+        context.builder.retire()
+    return pull.number
+
+
+def _find_end(context: IssueContext) -> str:
+    if context.pull is not None and context.pull.is_merged:
+        return "merged"
+    if context.issue.is_open and not context.is_wanted():
+        return _UNWANTED
+    if context.issue.is_open:
+        is_open = context.pull is None or context.pull.is_open
+        return context.memory.ended or ("" if is_open else _UNMERGED)
+    return _OPEN if context.pull is not None and context.pull.is_open else "closed"
+
+
+def _is_over(context: IssueContext, why: str) -> bool:
+    is_closed = context.pull is not None and not context.pull.is_open
+    return is_closed or why in ENDED - {_UNWANTED}
+
+
+def _tell(context: IssueContext, why: str, stays: str) -> None:
+    if context.comment is None:
+        return
+    kept = f" The branch {code(context.branch)} stays: {stays}." if stays else ""
+    label = f"the label {code(context.trigger)}"
+    if not context.issue.is_open:
+        again = f"Reopened, with {label} put on again, it begins anew."
+    elif context.is_wanted():
+        again = f"Take {label} off and put it on again, and it begins anew."
+    else:
+        again = f"Put {label} on again, and it begins anew."
+    answer = f"It is {why}.{kept} {again}"
+    context.memory = context.memory._replace(answer=answer, handed="", is_paused=False, ended=why)
+    context.show(Stage.ENDED)

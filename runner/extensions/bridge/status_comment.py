@@ -1,0 +1,214 @@
+"""The one comment of an issue, and the text of its pull request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from runner.extensions.bridge.comment_text import (
+    MOST,
+    code,
+    cut_lines,
+    fence,
+    fits_fence,
+    list_naming,
+)
+from runner.model import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.extensions.bridge.builder import TaskRow
+    from runner.extensions.bridge.comment_text import Memory
+    from runner.journal.session_events import DraftProposed
+
+SHORT = 12
+"""Digits of a digest that are shown, and that an approval names."""
+
+
+class Stage(StrEnum):
+    """Where an issue is, as a label; one that somebody moves says what they want."""
+
+    READY = "runner:ready-for-plan"
+    PLANNING = "runner:plan-in-progress"
+    PLAN_REVIEW = "runner:plan-in-review"
+    BUILDING = "runner:in-progress"
+    ITERATION = "runner:needs-iteration"
+    REVIEW = "runner:in-review"
+    PERSON = "runner:needs-person"
+    PAUSED = "runner:paused"
+    ENDED = ""
+    """None of them."""
+
+
+_HEADS = {
+    Stage.READY: "it waits for other issues",
+    Stage.ITERATION: "it is being revised",
+    Stage.PLANNING: "a plan is being written",
+    Stage.PLAN_REVIEW: "a plan waits for you",
+    Stage.BUILDING: "it is being built",
+    Stage.REVIEW: "a pull request waits for you",
+    Stage.PERSON: "it waits for a person",
+    Stage.PAUSED: "paused",
+    Stage.ENDED: "ended",
+}
+_ANSWERS = {
+    Stage.PLANNING: "`/runner stop` pauses it.",
+    Stage.BUILDING: "`/runner stop` pauses it.",
+    Stage.ITERATION: "`/runner stop` pauses it.",
+    Stage.REVIEW: "`/runner change {task} what is to be different`, or a review that requests"
+    " changes, has it revised.",
+    Stage.PAUSED: "`/runner retry` goes on with it.",
+    Stage.PERSON: "`/runner retry` tries again.",
+}
+TOO_LONG = (
+    "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
+    " once, or approve it in its clone."
+)
+CLOSES = "Closes #"
+"""How the text of a pull request begins that closes its issues."""
+_MOST_LISTED = 20
+_WHO = "Only comments of people who may push here count, and only as they were first written."
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where what was made can be read: pages of the repository, its commit, plan and artifacts."""
+
+    pages: str = ""
+    head: str = ""
+    plan: str = ""
+    request: str = ""
+    artifacts: str = ""
+    """The page of what the last run left."""
+
+    @property
+    def all(self) -> list[str]:
+        """What there is, in markdown."""
+        at = f"{self.pages}/blob/{self.head}/{quote(self.plan)}"
+        whole = self.pages and self.head
+        return [
+            *([f"Pull request: {self.request}"] if self.request else []),
+            *([f"[plan]({at})"] if whole and self.plan else []),
+            *([f"[commits and evidence]({self.pages}/commits/{self.head})"] if whole else []),
+            *([f"[artifacts]({self.artifacts})"] if self.artifacts else []),
+        ]
+
+    def of_commit(self, text: str, commit: str) -> str:
+        """These words, and behind them the commit, where it is known."""
+        return f"[{text}]({self.pages}/commit/{commit})" if self.pages and commit else text
+
+
+def digest_shown(draft: DraftProposed) -> str:
+    """What an approval of this very plan names."""
+    return draft.digest.removeprefix("sha256:")[:SHORT]
+
+
+def write_status(
+    stage: Stage,
+    memory: Memory,
+    rows: Sequence[TaskRow] = (),
+    draft: DraftProposed | None = None,
+    unknown: Sequence[str] = (),
+    links: Links | None = None,
+    *,
+    late: str = "",
+    offers: bool = True,
+) -> str:
+    """The comment, without its marker.
+
+    `late` is the notice of a waiting text; without `offers` the comment names no command.
+    """
+    links = links or Links()
+    lines = [f"**runner**: {_HEADS[stage]}"]
+    if links.all:
+        lines += ["", " · ".join(links.all)]
+    if memory.handed and stage is Stage.PERSON:
+        lines += ["", fence(memory.handed)]
+        if memory.history:
+            lines += ["", "What went before:", "", fence(memory.history)]
+    if memory.answer:
+        lines += ["", memory.answer]
+    if late:
+        lines += ["", late]
+    if rows:
+        lines += ["", *_table(rows, links)]
+    if draft is not None and stage is Stage.PLAN_REVIEW:
+        lines += ["", *_plan(draft, unknown)]
+    if offers and stage in _ANSWERS:
+        answer = _ANSWERS[stage].format(task=rows[0].id if rows else "TASK-003")
+        lines += ["", f"{answer} {_WHO}"]
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[TaskRow], links: Links) -> Iterator[str]:
+    yield "| Task | What | State | Proof |"
+    yield "|---|---|---|---|"
+    for one in rows:
+        state = f"{one.status}" + (f": {code(one.note)}" if one.note else "")
+        proof = ", ".join(filter(None, (one.worth, one.proofs))) or "—"
+        id_ = links.of_commit(one.id, one.commit)
+        yield f"| {id_} | {code(one.title)} | {state} | {proof} |"
+
+
+def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
+    digest = digest_shown(draft)
+    yield fence(draft.text, "markdown")
+    named = list_naming(draft.text)
+    missing = [items for items, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
+    for title, items in (
+        ("Asked, but not covered", missing),
+        ("Taken out", draft.taken_out),
+        ("To mend first", draft.mistakes),
+        ("Commands that ran nowhere here before; an approval lets them run", unknown),
+        ("They become subjects of commits, and there names ring and issues close", named),
+    ):
+        if items:
+            yield f"\n{title}:\n"
+            yield from (f"- {code(one)}" for one in items[:_MOST_LISTED])
+        if len(items) > _MOST_LISTED:
+            yield f"- and {len(items) - _MOST_LISTED} more"
+    # Behind all that has to be read: where that is cut off, this is, too.
+    if fits_fence(draft.text):
+        yield f"\n`/runner approve {digest}` has exactly this built."
+    else:
+        yield f"\n{TOO_LONG}"
+    yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
+
+
+def write_request(
+    numbers: Sequence[int],
+    rows: Sequence[TaskRow],
+    proven: str,
+    links: Links | None = None,
+    *,
+    is_proven: bool,
+) -> str:
+    """A pull request's text; it closes its issues only where its very head is proven."""
+    links = links or Links()
+    done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
+    if is_proven:
+        lines = [f"{CLOSES}{one}" for one in numbers]
+        done = f"{done}; all of it was proven together on {proven}."
+    else:
+        lines = [
+            f"For #{numbers[0]}; its head is not proven yet, and it closes nothing until then."
+        ]
+        done = f"{done}." + (f" Another head was proven before: {proven}." if proven else "")
+    lines += ["", *_table(rows, links), "", done, ""]
+    lines.append(
+        "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
+    )
+    if links.artifacts:
+        lines += ["", f"[What its runs left]({links.artifacts}): patches, logs, JUnit, coverage."]
+    return cut_lines("\n".join(lines), MOST)
+
+
+def format_used_up(limit: int, what: str, trigger: str) -> str:
+    """That a person has to go on, and how it can be tried anew."""
+    return (
+        f"{limit} {what}. Go on by hand on its branch; or take the label `{trigger}`"
+        " off and put it on again, and it is tried anew."
+    )

@@ -1,0 +1,173 @@
+"""Which executor a person named, and whether the way to it may be overheard.
+
+A scheduler without TLS runs what anybody sends who reaches it, outside of every sandbox. A command
+with a network reaches it, on whatever machine. So on such a cluster no command gets one, and a task
+that asks for one gets a refusal; a person may accept it by `insecure_cluster`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.config.paths import expand_home
+from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
+from runner.model import Finding, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
+    from runner.model import Task
+
+
+ADDRESS = regex(r"(tcp|tls|ucx|ws|wss)://(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
+_HOST = regex(r"(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
+_SAFE = frozenset({"tls", "wss"})
+HINT = "inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a scheduler or worker listens."""
+
+    protocol: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.protocol}://{self.host}:{self.port}"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether nobody can listen: it is encrypted, or stays on this machine."""
+        return self.protocol in _SAFE or self._is_loopback
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether certificates are needed."""
+        return self.protocol in _SAFE
+
+    @property
+    def _is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host.strip("[]").partition("%")[0]).is_loopback
+        except ValueError:
+            return False
+
+
+def read_address(text: str) -> Address | None:
+    """An address as Dask writes it, or None."""
+    found = ADDRESS.fullmatch(text.strip())
+    return Address(found[1], found[2], int(found[3])) if found else None
+
+
+def scheduler_of(executor: str) -> Address | None:
+    """The scheduler that `dask:…` names; None where a local cluster is to be started.
+
+    Raises RunnerError for an address or scheduler file that cannot be read.
+    """
+    named = executor.partition(":")[2].strip()
+    if not named:
+        return None
+    found = read_address(named)
+    if found is None and _HOST.fullmatch(named):
+        hint = f"say how: dask:tcp://{named} or dask:tls://{named}"
+        raise RunnerError(f"{named} is no whole address", where="executor", hint=hint)
+    if found is None and "://" not in named:
+        found = _in_file(expand_home(named))
+    if found is None:
+        raise RunnerError(f"{named} is no address of a scheduler", where="executor", hint=HINT)
+    return found
+
+
+def _in_file(path: Path) -> Address:
+    """What `dask scheduler --scheduler-file` wrote."""
+    hint = "start it with: dask scheduler --scheduler-file " + str(path)
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        message = f"the scheduler file cannot be read: {error.strerror}"
+        raise RunnerError(message, where=str(path), hint=hint) from error
+    except ValueError as error:
+        raise RunnerError("the scheduler file is no JSON", where=str(path), hint=hint) from error
+    found = read_address(str(document.get("address", ""))) if isinstance(document, dict) else None
+    if found is None:
+        raise RunnerError("the scheduler file names no address", where=str(path), hint=hint)
+    return found
+
+
+CHECK = "cluster"
+_HINT = "start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster"
+
+
+def restrict_settings(settings: Settings) -> Settings:
+    """The settings with which no command reaches the machine it runs on.
+
+    Landlock does not tell a loopback from other addresses, and knows no registries.
+    """
+    most = Network.NO if settings.sandbox == "landlock" else Network.REGISTRIES
+    reaches = tuple(Network)
+    return replace(settings, network=min(most, settings.network, key=reaches.index))
+
+
+def explain_exposing(
+    tasks: Iterable[Task], implementer: Implementer | None, settings: Settings
+) -> str:
+    """Who of tasks and who implements them asks for more than that; empty where nobody does.
+
+    `settings` are the person's, as yet not held back. Without a sandbox nothing is held anyway.
+    """
+    if settings.sandbox == "none":
+        return ""
+    held = restrict_settings(settings)
+    asked = (*_of_tasks(tasks, settings), *_of_implementer(implementer, settings))
+    more = (who for who, what in asked if settings.network_for(what) != held.network_for(what))
+    return next(more, "")
+
+
+def refusal(who: str, scheduler: Address) -> Finding:
+    """Return the finding that explains it to a person."""
+    message = (
+        f"{who} would have a network, and the cluster at {scheduler} speaks no TLS: whoever "
+        "reaches it runs code there, outside of the sandbox"
+    )
+    return Finding(check=CHECK, message=message, hint=_HINT)
+
+
+def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -> str:
+    """Why a task must not run on the cluster that the settings name; empty where it may."""
+    scheduler = scheduler_of(settings.executor) if ":" in settings.executor else None
+    if scheduler is None or is_sealed(scheduler, settings):
+        return ""
+    who = explain_exposing((task,), implementer, settings)
+    return f"{refusal(who, scheduler).message}; {_HINT}" if who else ""
+
+
+def is_sealed(scheduler: Address, settings: Settings) -> bool:
+    """Whether who reaches it needs a key to speak with it, or a person waived that."""
+    return scheduler.is_encrypted or settings.insecure_cluster
+
+
+def _of_tasks(tasks: Iterable[Task], settings: Settings) -> Iterator[tuple[str, Network]]:
+    for task in tasks:
+        yield task.id, task.network
+        for gate in (*settings.gates_for(task.type), *task.gates):
+            yield f"the gate {gate.name} of {task.id}", gate.network
+
+
+def _of_implementer(
+    implementer: Implementer | None, settings: Settings
+) -> Iterator[tuple[str, Network]]:
+    if implementer is not None and implementer.is_agent:
+        yield f"the agent {implementer.name}", getattr(implementer, "network", Network.NO)
+        for server in settings.mcp:
+            yield f"the MCP server {server.name}", server.network

@@ -1,0 +1,396 @@
+"""A Dask cluster as a client sees it: who is there, one job to one worker, bytes both ways.
+
+Jobs are given to workers by name, never retried by Dask, and never taken for equal. Whether a
+worker is alive follows from its heartbeats, as the scheduler counts them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import pickle
+import threading
+import types
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.cluster.addresses import read_address
+from runner.extensions.cluster.awake_clock import AwakeClock
+from runner.extensions.cluster.channel import OPENED, Channels
+from runner.extensions.cluster.entrypoint import run_jobs
+from runner.extensions.cluster.lease import END
+from runner.extensions.cluster.local_cluster import WaitTimes, has_certificates, security_of
+from runner.lazy_dataclass import dataclass
+from runner.text.wording import install_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from runner.extensions.cluster.addresses import Address
+    from runner.extensions.cluster.channel import Running
+    from runner.extensions.cluster.local_cluster import Certificates
+
+    Hear = Callable[[str, str, str], None]
+    """Takes (ticket, kind, text) of a working worker; must be quick, runs in a thread."""
+
+
+FAMILIES = ["dask", "msgpack"]
+"""How values are serialised, both ways: no pickle among them."""
+_MADE = {("builtins", "bytes"): bytes, ("builtins", "bytearray"): bytearray}
+
+
+class NotOpenedError(pickle.UnpicklingError, TypeError):
+    """A pickle of something else; a TypeError, too, since distributed lets one of those pass."""
+
+
+class _Plain(pickle.Unpickler):
+    """Makes plain values: no class, no function, whatever is named."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Bytes alone."""
+        if (module, name) in _MADE:
+            return _MADE[module, name]
+        raise NotOpenedError(f"{module}.{name} is not opened here")
+
+
+def plain_loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
+    """As `pickle.loads`, of plain values alone. Raises NotOpenedError."""
+    return _Plain(io.BytesIO(data), buffers=buffers).load()
+
+
+def import_distributed() -> Any:
+    """The library, its pickles shut, and silent. Raises RunnerError where it is missing.
+
+    Any, since it ships no types; `cluster.py` alone uses it.
+    """
+    try:
+        import dask
+    except ImportError as error:
+        raise RunnerError(
+            "dask is not installed", hint=install_hint("dask"), code=ExitCode.PERSON
+        ) from error
+    dask.config.set({"logging": {"distributed": "critical"}})
+    warnings.filterwarnings("ignore", module=r"distributed(\..*)?")
+    try:
+        import distributed as library
+        from distributed import client
+        from distributed.protocol import pickle as opened
+    except ImportError as error:
+        raise RunnerError("distributed is not installed", hint=install_hint("dask")) from error
+    shut = _shut()
+    setattr(opened, "pickle", shut)  # noqa: B010 - it is no public name of theirs
+    setattr(client, "pickle", shut)  # noqa: B010 - for warnings alone
+    _require_shut(opened)
+    _silence()
+    return library
+
+
+def _silence() -> None:
+    """What the library logs would stand in the middle of what a person reads."""
+    known = (*logging.root.manager.loggerDict, "distributed", "tornado")
+    for name in known:
+        if name.partition(".")[0] in {"distributed", "tornado"}:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _shut() -> types.SimpleNamespace:
+    """What stands where distributed looks for the module `pickle`."""
+    names = {name: value for name, value in vars(pickle).items() if not name.startswith("__")}
+    return types.SimpleNamespace(**names | {"loads": plain_loads, "load": None})
+
+
+def _require_shut(opened: Any) -> None:
+    """Try it: a version of distributed that opens pickles elsewhere is not used."""
+    try:
+        opened.loads(pickle.dumps(types.SimpleNamespace))
+    except NotOpenedError:
+        return
+    raise RunnerError(
+        "this version of distributed opens pickles where they cannot be kept out",
+        hint=install_hint("dask"),
+    )
+
+
+_CONNECTIONS = 1 << 16
+"""To the scheduler at once: each job holds one while it runs, and who is there is asked besides."""
+_ASKS = 5.0
+"""Seconds that a question to the scheduler may take."""
+_SOON = 0.02
+"""Seconds between two looks whether the scheduler has answered."""
+_GONE = "start it again, or run with --executor threads; what was done is kept"
+
+
+@dataclass(slots=True)
+class Seen:
+    """A worker as it was last seen."""
+
+    threads: int
+    beat: float
+    """What the scheduler says of its last heartbeat, by the scheduler's clock."""
+    moved: float
+    """When that last changed, by the one that stands still with us."""
+    private: bool
+
+
+class Cluster:
+    """A connection to a scheduler; an open resource until `close`. Raises RunnerError."""
+
+    def __init__(
+        self,
+        scheduler: Address,
+        certificates: Certificates,
+        hear: Hear,
+        *,
+        open_network: bool = False,
+        patience: WaitTimes | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.patience = patience or WaitTimes()
+        self.topic = f"runner-{effects.new_id()}"
+        self._open_network = open_network
+        self._hear = hear
+        self._changed = threading.Condition()
+        self._seen: dict[str, Seen] = {}
+        self._busy: Counter[str] = Counter()
+        self._closing = threading.Event()
+        self._client = self._connect(certificates)
+        self._clock = AwakeClock(self.patience.look + _ASKS)
+        self._answered = self._clock.now()
+        self._channels = Channels(self._client, self._open_channel, self._look_now)
+        self._look()
+        self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
+        self._watch.start()
+
+    def close(self) -> None:
+        """Leave; jobs that still run are taken back."""
+        self._closing.set()
+        self._watch.join()
+        with contextlib.suppress(Exception):  # a scheduler that is gone needs no farewell
+            self._client.close(timeout=2)
+
+    # --- who is there -----------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """How many jobs fit at once now."""
+        with self._changed:
+            return sum(seen.threads for seen in self._seen.values())
+
+    def is_alive(self, worker: str) -> bool:
+        """Whether a worker is there and beats."""
+        with self._changed:
+            return self._lives(worker)
+
+    def is_private(self, worker: str) -> bool:
+        """Whether nobody can listen on the whole way to a worker."""
+        with self._changed:
+            seen = self._seen.get(worker)
+            return self.scheduler.is_private and seen is not None and seen.private
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether nobody can listen on the way to any worker that is there."""
+        with self._changed:
+            return self.scheduler.is_private and all(one.private for one in self._seen.values())
+
+    def require_there(self) -> None:
+        """Raise RunnerError when the scheduler has not answered for long."""
+        if self._clock.now() - self._answered > self.patience.scheduler:
+            raise RunnerError(
+                f"the cluster's scheduler at {self.scheduler} does not answer any more",
+                hint=_GONE,
+                code=ExitCode.PERSON,
+            )
+
+    def take(
+        self, avoid: Collection[str], how_far: Callable[[str], int], ended: threading.Event
+    ) -> str:
+        """A worker with a free thread, kept for one job; empty when `ended` was set meanwhile.
+
+        Of those with as little to do, the one that `how_far` is least for. Where all that are there
+        are to be avoided, one of them. Raises RunnerError when there is none for long.
+        """
+        waited = effects.monotonic()
+        while not ended.is_set():
+            self.require_there()
+            with self._changed:
+                found = self._best(avoid, how_far)
+                if found:
+                    self._busy[found] += 1
+                    return found
+                if any(self._lives(worker) for worker in self._seen):
+                    waited = effects.monotonic()
+                self._changed.wait(0.1)
+            if effects.monotonic() - waited > self.patience.workers:
+                raise RunnerError(
+                    f"the cluster at {self.scheduler} has no workers",
+                    hint=f"start one: dask worker {self.scheduler} --nthreads 1",
+                    code=ExitCode.PERSON,
+                )
+        return ""
+
+    def give_back(self, worker: str) -> None:
+        """Its job is over."""
+        with self._changed:
+            self._busy[worker] -= 1
+            self._changed.notify_all()
+
+    def others_than(self, avoid: Collection[str]) -> bool:
+        """Whether a worker is there that is not to be avoided."""
+        with self._changed:
+            return any(self._lives(one) for one in self._seen if one not in avoid)
+
+    def _best(self, avoid: Collection[str], how_far: Callable[[str], int]) -> str:
+        living = [worker for worker in self._seen if self._lives(worker)]
+        usable = [worker for worker in living if worker not in avoid] or living
+        free = [worker for worker in usable if self._busy[worker] < self._seen[worker].threads]
+        return min(free, key=lambda one: (self._busy[one], how_far(one), one), default="")
+
+    def _lives(self, worker: str) -> bool:
+        seen = self._seen.get(worker)
+        if seen is None or not (seen.private or self._open_network):
+            return False
+        return self._clock.now() - seen.moved < self.patience.heartbeat
+
+    # --- jobs -------------------------------------------------------------------------
+
+    def begin(self, worker: str, ticket: str, data: bytes) -> Running:
+        """Hand a job to one worker. Raises RunnerError where the scheduler cannot be reached."""
+        del ticket  # it stands in the job
+        return self._channels.begin(worker, data)
+
+    def prepare(self, count: int) -> None:
+        """Have so many of the workers that are there open a channel, before anybody needs it."""
+        for worker in sorted(self._seen)[:count]:
+            self._channels.open(worker)
+
+    def _open_channel(self, worker: str, name: str) -> Any:
+        """Have a worker do the jobs of a channel. Raises RunnerError."""
+        try:
+            return self._client.submit(
+                run_jobs,
+                name,
+                self.topic,
+                key=f"runner-{name}",
+                workers=[worker],
+                # This one and no other: what it has of the base, and whether it may hear secrets,
+                # was asked of it (distributed, Client.submit).
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+        except Exception as error:
+            raise RunnerError(
+                f"the cluster at {self.scheduler} takes no jobs: {error}",
+                hint=_GONE,
+                code=ExitCode.PERSON,
+            ) from error
+
+    def end(self, worker: str, ticket: str) -> None:
+        """Have a worker end one job and answer with what there is; it may not hear of it."""
+        with contextlib.suppress(Exception):  # whoever waits for the answer gives up in time
+            self._client.sync(
+                self._client.scheduler.broadcast,
+                msg={"op": END, "ticket": ticket},
+                workers=[worker],
+                on_error="ignore",
+                callback_timeout=_ASKS,
+            )
+
+    # --- details ----------------------------------------------------------------------
+
+    def _connect(self, certificates: Certificates) -> Any:
+        library = import_distributed()
+        security = security_of(library, certificates)
+        if self.scheduler.is_encrypted and not has_certificates(security):
+            raise RunnerError(
+                f"{self.scheduler} speaks TLS, and no certificates are set",
+                where="executor",
+                hint="set dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
+                code=ExitCode.PERSON,
+            )
+        try:
+            client = library.Client(
+                str(self.scheduler),
+                security=security,
+                serializers=FAMILIES,
+                deserializers=FAMILIES,
+                timeout=self.patience.connect,
+                connection_limit=_CONNECTIONS,
+                set_as_default=False,
+                name="runner",
+            )
+        except Exception as error:
+            raise RunnerError(
+                f"no cluster answers at {self.scheduler}: {error}",
+                where="executor",
+                hint="start one: dask scheduler, or run with --executor dask",
+                code=ExitCode.PERSON,
+            ) from error
+        for topic in ("print", "warn"):  # nobody's words reach the terminal unseen
+            client._event_handlers.pop(topic, None)  # noqa: SLF001 - there is no other way
+        client.subscribe_topic(self.topic, self._forward)
+        return client
+
+    def _forward(self, event: Any) -> None:
+        """Forward a worker's message if it is three strings."""
+        try:
+            ticket, kind, text = json.loads(event[1])
+        except (TypeError, ValueError, LookupError, RecursionError):
+            return
+        if not all(type(one) is str for one in (ticket, kind, text)):
+            return
+        if kind == OPENED:
+            self._channels.hear_opened(ticket)
+        else:
+            self._hear(ticket, kind, text)
+
+    def _keep_looking(self) -> None:
+        while not self._closing.wait(self.patience.look):
+            self._look()
+
+    def _look(self) -> None:
+        """Ask the scheduler who is there; one that does not answer is asked again."""
+        with contextlib.suppress(Exception):  # no answer in time
+            self._client.sync(self._ask_who_is_there, callback_timeout=_ASKS)
+        self._clock.tick()
+
+    async def _look_now(self) -> None:
+        """Look until the scheduler has answered which workers are there."""
+        while True:
+            if await self._ask_who_is_there():
+                return
+            await asyncio.sleep(_SOON)
+
+    async def _ask_who_is_there(self) -> bool:
+        """Note what the scheduler says; whether it says anything."""
+        try:
+            identity = await self._client.scheduler.identity(n_workers=-1)
+            found = {
+                address: (int(one["nthreads"]), float(one["last_seen"]))
+                for address, one in identity["workers"].items()
+                if one.get("status") in {"running", "paused"}
+            }
+        except Exception:  # noqa: BLE001 - a foreign border: no answer, or an odd one
+            return False
+        self._answered = self._clock.now()
+        with self._changed:
+            self._seen = {
+                address: self._note_worker(address, threads, beat)
+                for address, (threads, beat) in found.items()
+            }
+            self._changed.notify_all()
+        return True
+
+    def _note_worker(self, address: str, threads: int, beat: float) -> Seen:
+        before = self._seen.get(address)
+        now = self._clock.now()
+        moved = before.moved if before is not None and before.beat == beat else now
+        where = read_address(address)
+        return Seen(threads, beat, moved, private=where is not None and where.is_private)

@@ -1,0 +1,124 @@
+"""The worker's border: one function, bytes in and bytes out."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.config.paths import Places
+from runner.config.settings import take_up_secret_formats
+from runner.errors import RunnerError, refusal_of
+from runner.extensions.cluster.channel import JOB, OPENED, JobQueue, do_jobs, hand_in
+from runner.extensions.cluster.lease import LATE, Lease
+from runner.extensions.cluster.message import Answer, Lacks, Trouble, as_bytes, read_job
+from runner.extensions.cluster.object_store import Store
+from runner.extensions.cluster.remote_slot import (
+    RemoteSlots,
+    RemoteWorker,
+    others,
+    with_implementer,
+)
+from runner.model.codec import ShapeError
+from runner.run.attempt import attempt
+
+if TYPE_CHECKING:
+    from runner.extensions.cluster.message import Job, Work
+    from runner.extensions.cluster.remote_slot import RemoteSlot
+
+STATIONS = RemoteSlots()
+"""A fact about this process, which is nothing but a worker."""
+
+
+def run_jobs(channel: str, topic: str) -> bytes:
+    """Do the jobs of a channel, one after the other: what Dask knows of them is this one task."""
+    lease = Lease.of(channel, topic)
+    if lease.worker is not None:
+        lease.worker.handlers[JOB] = hand_in
+    with JobQueue.open(channel) as jobs:
+        lease.tell(OPENED)
+        do_jobs(jobs, lease, run_job)
+    return b""
+
+
+def run_job(data: bytes) -> bytes | None:
+    """Do one job; whatever goes wrong is an answer, too. None where it had to end before."""
+    answer = _process_message(data)
+    return None if answer is None else as_bytes(answer)
+
+
+def _process_message(data: bytes) -> Answer | None:
+    try:
+        job = read_job(data)
+        duty = Lease.of(job.ticket, job.topic)
+        with duty.hold():
+            answer = _answer(job, duty)
+        if duty.is_over():
+            duty.tell(LATE)
+        if duty.was_ended:
+            return None
+        named = replace(answer, ticket=job.ticket, worker=duty.name)
+        return replace(named, lines=duty.lines, said=duty.line_count)
+    except ShapeError as error:
+        return _trouble(f"the job cannot be read: {error}")
+    except Exception:  # noqa: BLE001 - a bug here would travel as a pickle, which nobody opens
+        return _trouble("a bug in the worker: " + traceback.format_exc()[-2000:])
+
+
+def _answer(job: Job, duty: Lease) -> Answer:
+    try:
+        return _process(job, duty)
+    except RunnerError as error:
+        message = f"{error.where}: {error.message}" if error.where else error.message
+        return _trouble(message, error.hint)
+    except OSError as error:
+        refused = refusal_of(error)
+        return _trouble(refused.message if refused else str(error), refused.hint if refused else "")
+
+
+def _trouble(message: str, hint: str = "") -> Answer:
+    return Answer("", "", trouble=Trouble(message, hint))
+
+
+def _process(job: Job, duty: Lease) -> Answer:
+    """Keep what came along, then work on it where the base is whole."""
+    if job.work is None:
+        return _keep_piece(job)
+    with STATIONS.lend(job.ground) as station:
+        if job.pack and not station.store.has(job.pack.makes):
+            station.store.take(job.pack)
+        if not station.store.has(job.tree):
+            return Answer("", "", lacks=Lacks(station.store.trees()))
+        return _work(job, job.work, duty, station)
+
+
+def _keep_piece(job: Job) -> Answer:
+    """A piece of a pack, which needs no slot."""
+    if job.part is None:
+        raise ShapeError("there is nothing to do")
+    store = Store(Places.of(os.environ).cache, job.ground)
+    try:
+        store.take_part(job.part)
+    finally:
+        store.close()
+    return Answer("", "", kept=True)
+
+
+def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
+    # First of all: what this job prints is redacted by the formats that came with it.
+    take_up_secret_formats(job.settings)
+    workers = RemoteWorker(duty.say)
+    assignment = with_implementer(work.assignment, job.settings)
+    station.clear_logs()
+    station.include(job.included)
+    site = station.site(job.tree, job.settings, workers, lambda _task, line: duty.say(line))
+    try:
+        with duty.watch(workers.cancel, workers.ends(site.number).set):
+            if work.suspects is None:
+                result = Answer("", "", outcome=attempt(assignment, site))
+            else:
+                result = Answer("", "", others=others(assignment, site, work.suspects))
+    finally:
+        workers.close()
+    return replace(result, events=workers.lines(), logs=station.logs(assignment))

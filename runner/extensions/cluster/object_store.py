@@ -1,0 +1,268 @@
+"""Objects of a repository on their way to workers, and what each of them keeps.
+
+What a worker keeps of a repository: objects by their names, in its own cache folder.
+
+A bare git repository without a single ref, shared by all workers of one user on one machine:
+an object is named by its content, so nothing that is there can be wrong. A tree that was once
+seen to be whole is remembered in `whole/`.
+
+The base on its way to workers: what each of them has is remembered, the rest is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.extensions.cluster.message import OBJECT, PLAIN, Pack, Part
+from runner.lazy_dataclass import dataclass
+from runner.model.codec import ShapeError
+from runner.repo.git import Git, ObjectReader, raw
+from runner.repo.trees import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from runner.extensions.cluster.message import Ground
+    from runner.repo.read import Repository
+
+# --- on a worker ----------------------------------------------------------------------
+
+
+_MOST_TREES = 8
+"""How many trees a worker names when it lacks one: the newest are the nearest."""
+_REMEMBERED = 256
+_MANY_PACKS = 60
+# Without a ref every object is unreachable: one automatic gc would prune them all (git-gc(1)).
+_BARE = "[core]\n\trepositoryformatversion = {}\n\tbare = true\n[gc]\n\tauto = 0\n"
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+class Store:
+    """The objects of one repository; an open resource until `close`."""
+
+    def __init__(self, cache: Path, ground: Ground) -> None:
+        if not PLAIN.fullmatch(ground.key) or ground.object_format not in EMPTY:
+            raise ShapeError("no such repository")
+        self.folder = cache / "cluster" / ground.key
+        self.format = ground.object_format
+        self._git_folder = self.folder / f"objects-{self.format}.git"
+        self._whole = self._git_folder / "whole"  # with the objects: who deletes both forgets both
+        self._incoming = self.folder / "incoming"
+        self._lay_out()
+        named = {"GIT_DIR": str(self._git_folder)}
+        self._git = Git(self._git_folder, named, alone=True)
+        self._reader = ObjectReader(self._git)
+
+    @property
+    def objects(self) -> Path:
+        """Where its objects are."""
+        return self._git_folder / "objects"
+
+    def close(self) -> None:
+        """End the process that reads objects."""
+        self._reader.close()
+
+    # --- what is there ----------------------------------------------------------------
+
+    def has(self, tree: str) -> bool:
+        """Whether a tree is here with all that lies below it."""
+        return tree == EMPTY[self.format] or (self._whole / _check_name(tree)).is_file()
+
+    def trees(self) -> tuple[str, ...]:
+        """The newest trees that are whole, the newest first."""
+        return tuple(self._load_remembered()[:_MOST_TREES])
+
+    def blob(self, tree: str, path: str) -> bytes | None:
+        """The bytes of a file of a tree; None where there is none."""
+        found = self._reader.read(f"{tree}:{path}") if "\n" not in path else None
+        return found[1] if found and found[0] == "blob" else None
+
+    # --- what comes -------------------------------------------------------------------
+
+    def take(self, pack: Pack) -> None:
+        """Keep a pack and look whether the tree is whole with it. Raises GitError, OSError."""
+        # One at a time: many workers of one machine, which share this, are sent the same base.
+        with effects.wait_lock(self.folder / "incoming.lock"):
+            if not self.has(pack.makes):
+                self._take(pack)
+
+    def _take(self, pack: Pack) -> None:
+        effects.step("git", "index-pack")
+        # --strict looks at each object as fsck does (git-index-pack(1)): a tree with `.git` or `..`
+        # in it never gets in, whoever sent it.
+        self._git.run("index-pack", "--stdin", "--strict", stdin=pack.data)
+        self._vouch(pack.makes)
+
+    def take_part(self, part: Part) -> bool:
+        """Keep a piece of a pack; whether it was the last one, with which all is there."""
+        if not PLAIN.fullmatch(part.pack) or not 0 <= part.number < part.count:
+            raise ShapeError("no piece of a pack")
+        effects.make_folder(self._incoming)
+        # One at a time: of two last pieces at once both would be found whole, and each would take
+        # them from under the other.
+        with effects.wait_lock(self.folder / "incoming.lock"):
+            return self._add_part(part)
+
+    def _add_part(self, part: Part) -> bool:
+        effects.write_file(self._incoming / f"{part.pack}.{part.number}", part.data)
+        pieces = [self._incoming / f"{part.pack}.{number}" for number in range(part.count)]
+        if not all(piece.is_file() for piece in pieces):
+            return False
+        data = b"".join(piece.read_bytes() for piece in pieces)
+        try:
+            self._git.run("index-pack", "--stdin", "--strict", stdin=data)
+        finally:
+            for piece in pieces:
+                effects.unlink(piece)
+        self._vouch(part.makes)
+        return True
+
+    def _vouch(self, tree: str) -> None:
+        """Remember a tree, once git has found everything below it."""
+        # It walks to the last blob and fails where one is missing: a pack may be whole and the tree
+        # not.
+        self._git.run("rev-list", "--objects", "--quiet", _check_name(tree))
+        effects.step("write", self._whole / tree)
+        (self._whole / tree).touch()
+        for old in self._load_remembered()[_REMEMBERED:]:
+            effects.unlink(self._whole / old)
+        self._tidy()
+
+    def _load_remembered(self) -> list[str]:
+        with os.scandir(self._whole) as entries:
+            found = []
+            for entry in entries:
+                with suppress(FileNotFoundError):  # another worker forgot it just now
+                    found.append((entry.stat().st_mtime_ns, entry.name))
+        return [name for _, name in sorted(found, reverse=True) if OBJECT.fullmatch(name)]
+
+    def _tidy(self) -> None:
+        """Many packs make every look-up slow: put them into one now and then."""
+        packs = sum(1 for _ in (self.objects / "pack").glob("*.pack"))
+        if packs > _MANY_PACKS:
+            # With -k (git-repack(1), --keep-unreachable), since nothing here is reachable: without
+            # it the new pack would be empty and the old ones gone.
+            self._git.ask("repack", "-a", "-d", "-k", "-q")  # nothing is lost where it fails
+
+    def _lay_out(self) -> None:
+        """A bare repository, made without a process; what is there stays."""
+        for folder in (self._whole, self.objects / "info", self.objects / "pack"):
+            effects.make_folder(folder, mode=0o700)
+        effects.make_folder(self._git_folder / "refs")
+        sha256 = self.format == "sha256"
+        config = _BARE.format(int(sha256)) + (_SHA256 if sha256 else "")
+        for name, text in (("config", config), ("HEAD", "ref: refs/heads/none\n")):
+            if not (self._git_folder / name).is_file():
+                effects.write_file(self._git_folder / name, raw(text))
+
+
+def _check_name(tree: str) -> str:
+    if not OBJECT.fullmatch(tree):
+        raise ShapeError("no name of a tree")
+    return tree
+
+
+# --- at home --------------------------------------------------------------------------
+
+
+PIECE = 8 << 20
+"""Bytes of a pack that go in one message."""
+_NEAREST = 4
+"""Trees that a pack is made against: the newest are the nearest."""
+_WORKERS_REMEMBERED = 64
+
+
+@dataclass(slots=True)
+class ObjectTransfer:
+    """Packs of trees, by what the other side has; called by the threads of many slots."""
+
+    repository: Repository
+    _trees: dict[str, str] = field(default_factory=dict)
+    _held: dict[str, list[str]] = field(default_factory=dict)
+    _packs: OrderedDict[tuple[str, ...], bytes] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tree_of(self, base: str) -> str:
+        """The tree of a commit; the empty one before the first commit."""
+        with self._lock:
+            known = self._trees.get(base)
+        if known is None:
+            # Outside of the lock, since git takes its time; two that ask get the same answer.
+            known = self.repository.tree_of(base or None)
+            with self._lock:
+                self._trees[base] = known
+        return known
+
+    def has(self, worker: str, tree: str) -> bool:
+        """Whether a worker is known to have a tree."""
+        with self._lock:
+            return tree in self._held.get(worker, ())
+
+    def note(self, worker: str, trees: Iterable[str]) -> None:
+        """A worker has these trees whole, the last one newest; names that are none are dropped."""
+        with self._lock:
+            held = self._held.setdefault(worker, [])
+            for tree in trees:
+                if OBJECT.fullmatch(tree) and tree not in held:
+                    held.append(tree)
+            del held[:-_WORKERS_REMEMBERED]
+
+    def forget(self, worker: str) -> None:
+        """It is gone, or it has less than was thought."""
+        with self._lock:
+            self._held.pop(worker, None)
+
+    def knows(self, worker: str) -> bool:
+        """Whether anything is known of what a worker has."""
+        with self._lock:
+            return worker in self._held
+
+    def how_far(self, worker: str, tree: str) -> int:
+        """How much a worker would be sent for a tree: 0 nothing, 1 what changed, 2 all of it."""
+        with self._lock:
+            held = self._held.get(worker, ())
+        return 0 if tree in held else 1 if held else 2
+
+    def pack_for(self, worker: str, tree: str) -> bytes:
+        """What makes a tree whole on a worker. Raises RunnerError where objects are missing."""
+        with self._lock:
+            near = tuple(self._held.get(worker, ())[-_NEAREST:])
+            found = self._packs.get((tree, *near))
+        if found is None:
+            found = self._pack(tree, near)
+            with self._lock:
+                self._packs[tree, *near] = found
+                while sum(map(len, self._packs.values())) > 4 * PIECE and len(self._packs) > 1:
+                    self._packs.popitem(last=False)
+        return found
+
+    def _pack(self, tree: str, near: tuple[str, ...]) -> bytes:
+        """As git packs what one tree has and others have not; all of it where it knows them not."""
+        words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
+        lines = "".join(f"{line}\n" for line in (tree, *(f"^{one}" for one in near)))
+        answer = self.repository.git.ask(*words, stdin=lines.encode())
+        if answer.exit and near:
+            return self._pack(tree, ())
+        if answer.exit:
+            raise RunnerError(
+                "the base cannot be packed for a worker",
+                detail=answer.stderr.strip(),
+                hint="git fsck says what is missing; a partial clone must be completed first",
+            )
+        return answer.out
+
+
+def in_parts(pack: Pack, name: str) -> tuple[Part, ...]:
+    """A pack in pieces that each fit into a message."""
+    pieces = [pack.data[at : at + PIECE] for at in range(0, len(pack.data), PIECE)]
+    return tuple(
+        Part(name, number, len(pieces), piece, pack.makes) for number, piece in enumerate(pieces)
+    )

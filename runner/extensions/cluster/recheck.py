@@ -1,0 +1,246 @@
+"""What a worker sent, seen with the coordinator's own eyes before anything is made of it.
+
+The shape was held when it was read. Here its words are held against what was asked, its paths and
+contents go through path rules, scope and secret scan again, tree and digests are made anew from
+the bytes, and what would land is compiled once more.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import redact_plan
+from runner.errors import RunnerError
+from runner.extensions.cluster.message import OBJECT, PLAIN
+from runner.gates.registry import checks_of
+from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
+from runner.model.codec import ShapeError
+from runner.model.work import items_of, with_rows
+from runner.run.evaluate import make_write_context, without_tools
+from runner.run.reviewers import UNABLE, review_of
+from runner.run.worker_setup import LOGS
+from runner.secrets.redact import redact, redact_head, redact_tail
+from runner.writes.pipeline import admit_writes, compile_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from runner.config.settings import Settings
+    from runner.model import Decision, Outcome, Proof
+    from runner.repo.trees import Prefix
+    from runner.run.assignment import Assignment, WorkerContext
+
+CHECK = "cluster"
+"""The check under which the executor itself speaks."""
+_FILE_TYPES = frozenset({0, 0o100644, 0o100755, 0o120000, 0o160000})
+_LOG = re.compile(rf"{LOGS}/[A-Za-z0-9_-]+/\d+/{PLAIN.pattern}")
+"""Where this side keeps what commands print: no other file is read as a log."""
+_MOST_USED = 10**15
+"""Of tokens, dollars, calls, or seconds to wait."""
+_LONGEST_WORD, _LONGEST_DETAIL, _MOST_FINDINGS = 4_000, 64_000, 1_000
+_LANDING = frozenset({"build", "prove"})
+"""Kinds of attempts that are proven whole; a plan, or a phase of one, is not."""
+_ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
+
+
+def require_asked_for(
+    outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix, *, ended: bool = False
+) -> None:
+    """Hold an outcome against what was asked. Raises ShapeError.
+
+    `ended`: whether the coordinator interrupted it, so that the outcome may be INTERRUPTED.
+    """
+    asked = (assignment.task.id, assignment.attempt, base)
+    if (outcome.task, outcome.attempt, outcome.base) != asked:
+        raise ShapeError("it is about something else")
+    if outcome.ending not in _ENDINGS and not (ended and outcome.ending is Ending.INTERRUPTED):
+        raise ShapeError(f"an attempt cannot end {outcome.ending} there")
+    if outcome.tree and not OBJECT.fullmatch(outcome.tree):
+        raise ShapeError("its tree has no name")
+    if any(change.mode not in _FILE_TYPES for change in outcome.changes):
+        raise ShapeError("a file of no known type")
+    paths = [change.path for change in outcome.changes]
+    if not all(_is_inside(prefix.whole(path)) for path in paths):
+        raise ShapeError("a path that leads out of the repository")
+    if len(set(paths)) < len(paths):
+        raise ShapeError("one path twice")
+    if outcome.seconds < 0:
+        raise ShapeError("it took less than no time")
+    used = outcome.usage
+    amounts = (used.input_tokens, used.output_tokens, used.dollars, used.tool_calls)
+    if not all(0 <= one < _MOST_USED for one in (*amounts, outcome.retry_after)):
+        raise ShapeError("it used what nobody can use")  # a budget would grow by less than 0
+
+
+def _is_inside(path: str) -> bool:
+    """Whether git could name it in a tree; what a task may write is another question."""
+    parts = path.split("/")
+    return "\0" not in path and "\n" not in path and not {"", ".", ".."} & set(parts)
+
+
+def check_again(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, tree: str
+) -> Outcome:
+    """The outcome as the coordinator itself finds it; the scratch tree then holds the proposal.
+
+    `outcome.base` is the commit by now, and `tree` that commit's.
+    """
+    outcome = _redact_outcome(outcome, tuple(value for _, value in assignment.secrets))
+    outcome = replace(
+        outcome,
+        changes=tuple(_remake_change(one, site, assignment.base) for one in outcome.changes),
+    )
+    passed, lands = outcome.is_good, assignment.kind in _LANDING
+    if passed and lands and (missing := _find_unproven(assignment, outcome, site.settings)):
+        return _refuse(outcome, f"the worker says it passed, without {', '.join(missing)}")
+    if not outcome.changes:
+        return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
+    context = make_write_context(assignment, site, outcome)
+    admitted = admit_writes(outcome.changes, assignment.rules, context)
+    found = tuple(one for one in admitted.findings if one not in outcome.findings)
+    outcome = replace(
+        outcome,
+        tainted=outcome.tainted | admitted.tainted,
+        findings=(*outcome.findings, *found),
+    )
+    if outcome.tainted or not admitted.clean:
+        return replace(outcome, ending=Ending.FAILED) if passed else outcome
+    outcome = _lay_out(assignment, site, outcome)
+    if not outcome.is_good:
+        return outcome
+    compiled = compile_writes(admitted, assignment.rules, context)
+    site.workers.add_scan(assignment.task.id, assignment.attempt, compiled.sast)
+    more = tuple(one for one in compiled.findings if one not in outcome.findings)
+    blocking = (
+        compiled.sast.result().find_blocking(site.settings.sast_block_at)
+        if compiled.clean and site.settings.sast_block_at != "never"
+        else ()
+    )
+    return without_tools(_with_findings(outcome, (*more, *blocking)))
+
+
+def review_again(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """The outcome with the word of the person's reviewing command, which runs at home."""
+    asked = assignment.review is ReviewMode.AUTO and outcome.changes
+    if not asked or outcome.ending is not Ending.PASSED:
+        return outcome
+    review = review_of(assignment, site, outcome)
+    proofs = with_rows(outcome.proofs, review.rows, items_of(assignment.task))
+    outcome = replace(outcome, proofs=proofs, usage=outcome.usage + review.usage)
+    return _with_findings(outcome, review.findings)
+
+
+def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
+    refused = any(finding.refuses for finding in findings)
+    unable = any(finding.check == UNABLE for finding in findings)  # another attempt helps nobody
+    failed = Ending.BLOCKED if unable else Ending.FAILED
+    return replace(
+        outcome,
+        ending=failed if refused else outcome.ending,
+        reason=Reason.TOOL if unable else outcome.reason,
+        findings=(*outcome.findings, *findings),
+    )
+
+
+def _remake_change(change: Change, site: WorkerContext, base: str) -> Change:
+    """What the change is by its bytes and by the base, whatever the worker calls it."""
+    before = site.before(base, change.path)
+    known = None if before is None else digest_of(before)
+    if change.content is None:
+        return Change(change.path, Action.DELETE, 0, known, None)
+    action = Action.CREATE if before is None else Action.MODIFY
+    mode = change.mode or 0o100644
+    return Change(change.path, action, mode, known, digest_of(change.content), change.content)
+
+
+def _find_unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
+    """Checks of the task of which no proof came, and test contracts that did not pass.
+
+    Where the task's own tests stand from before, none of them runs; once one did, all have to. So
+    it is with its contracts.
+    """
+    came = {proof.id: proof for proof in outcome.proofs}
+    tests = {one.id for one in assignment.task.test_contracts}
+    good = {id_ for id_ in tests & came.keys() if came[id_].verdict is not Verdict.FAIL}
+    stand = assignment.stands and not any(proof.kind == "test" for proof in outcome.proofs)
+    task = replace(assignment.task, contracts=()) if assignment.contracts_stand else assignment.task
+    wanted = [check.id for check in checks_of(task, settings) if check.command]
+    return [
+        id_
+        for id_ in wanted
+        if (id_ not in good and not stand if id_ in tests else id_ not in came)
+    ]
+
+
+def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """Put the bytes into this side's scratch tree, and ask it what they are."""
+    site.reset(assignment.base)
+    try:
+        site.scratch.apply(outcome.changes)
+        seen = site.scratch.snapshot()
+    except RunnerError as error:
+        return _refuse(outcome, error.message)
+    claimed, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
+    if claimed != seen.tree and outcome.ending is Ending.PASSED:
+        return _refuse(outcome, "what the worker proved is not what its files make here")
+    return outcome
+
+
+def _refuse(outcome: Outcome, message: str) -> Outcome:
+    hint = (
+        "the worker's version or its disk is to blame; look at it, and take it out of the cluster"
+    )
+    return _with_findings(outcome, (Finding(check=CHECK, message=message, hint=hint),))
+
+
+# --- words ----------------------------------------------------------------------------
+
+
+def _redact_outcome(outcome: Outcome, known: Collection[str]) -> Outcome:
+    """Whatever is shown or kept of it, without secrets."""
+    return replace(
+        outcome,
+        summary=redact(outcome.summary, known),
+        findings=redact_findings(outcome.findings, known),
+        proofs=redact_proofs(outcome.proofs, known),
+        decisions=tuple(_decision(one, known) for one in outcome.decisions),
+        plan=outcome.plan and redact_plan(outcome.plan, lambda text: redact(text, known)),
+    )
+
+
+def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tuple[Finding, ...]:
+    """Findings without secrets."""
+    return tuple(
+        replace(
+            one,
+            message=redact_head(one.message, _LONGEST_WORD, known),
+            hint=redact_head(one.hint, _LONGEST_WORD, known),
+            detail=redact_tail(one.detail, _LONGEST_DETAIL, known),
+        )
+        for one in findings[:_MOST_FINDINGS]
+    )
+
+
+def redact_proofs(proofs: tuple[Proof, ...], known: Collection[str]) -> tuple[Proof, ...]:
+    """Proofs without secrets."""
+    return tuple(
+        replace(
+            one,
+            command=redact(one.command, known),
+            note=redact(one.note, known),
+            log=one.log if _LOG.fullmatch(one.log) else "",
+        )
+        for one in proofs
+    )
+
+
+def _decision(decision: Decision, known: Collection[str]) -> Decision:
+    return replace(
+        decision,
+        title=redact(decision.title, known),
+        context=redact(decision.context, known),
+        decision=redact(decision.decision, known),
+        tradeoff=redact(decision.tradeoff, known),
+    )

@@ -1,0 +1,378 @@
+"""One job for one attempt, taken to workers until one of them has answered it."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.extensions.cluster.addresses import is_sealed, restrict_settings
+from runner.extensions.cluster.message import (
+    PLAIN,
+    Answer,
+    Job,
+    Pack,
+    SentFile,
+    as_bytes,
+    read_answer,
+)
+from runner.extensions.cluster.object_store import PIECE, in_parts
+from runner.extensions.cluster.recheck import redact_proofs, require_asked_for
+from runner.journal.events import GateCompleted, GateStarted, StageCompleted
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.session_events import PermissionAsked, ToolCalled, ToolReturned
+from runner.lazy_dataclass import dataclass
+from runner.model.codec import ShapeError
+from runner.secrets.redact import redact, redact_head
+from runner.text.display import display
+from runner.text.wording import attempt_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.extensions.cluster.channel import Running
+    from runner.extensions.cluster.cluster import Cluster
+    from runner.extensions.cluster.lease import PendingResult, PendingResults
+    from runner.extensions.cluster.message import Ground, Part, Work
+    from runner.extensions.cluster.object_store import ObjectTransfer
+    from runner.journal.events import Event as Happening
+    from runner.run.assignment import Assignment, WorkerContext
+
+
+_HEARD = frozenset(
+    {"gate.started", "gate.completed", "stage.completed", "tool.called", "tool.returned"}
+    | {"permission.asked"}
+)
+"""Events that an attempt may tell of itself; no other one is a worker's to tell."""
+_MOST = 10_000
+_LONGEST_LOG = 2 << 20
+_LONGEST_NAME = 200
+_LONGEST_SUBJECT = 1_000
+"""Room for what `permissions.asked_about` makes of any subject."""
+
+
+def tell_events(
+    answer: Answer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
+) -> None:
+    """Keep what commands printed, then let the journal hear the events of an attempt.
+
+    In this order: who hears that a check begins shows what was printed before it.
+    """
+    _keep_logs(answer, assignment, site, known)
+    for line in answer.events[:_MOST]:
+        event = _event(line, known)
+        if event is not None:
+            site.workers.report(assignment.task.id, assignment.attempt, event)
+
+
+def _event(line: str, known: tuple[str, ...]) -> Happening | None:
+    """The event of a line; None where it is none, or none that a worker may tell."""
+    try:
+        record = decode(line.encode("utf-8", "surrogatepass"), wanted=_HEARD)
+    except (BadRecordError, UnfitRecordError, NewerRecordError, UnicodeError):
+        return None
+    event = record.event
+    if record.type not in _HEARD:
+        return None
+    if isinstance(event, GateStarted):
+        return GateStarted(gate=event.gate, command=redact(event.command, known))
+    if isinstance(event, GateCompleted):
+        return GateCompleted(proof=redact_proofs((event.proof,), known)[0])
+    if isinstance(event, StageCompleted):
+        return event._replace(stage=display(redact_head(event.stage, _LONGEST_NAME, known)))
+    if isinstance(event, PermissionAsked):
+        return PermissionAsked(
+            redact_head(event.tool, _LONGEST_NAME, known),
+            redact_head(event.subject, _LONGEST_SUBJECT, known),
+            redact_head(event.rule, _LONGEST_NAME, known),
+        )
+    if isinstance(event, ToolCalled):
+        event = event._replace(path=display(redact_head(event.path, _LONGEST_NAME, known)))
+    if isinstance(event, ToolCalled | ToolReturned):
+        return event._replace(
+            name=display(redact_head(event.name, _LONGEST_NAME, known)),
+            arguments=display(redact_head(event.arguments, _LONGEST_NAME, known)),
+        )
+    return None
+
+
+def _keep_logs(
+    answer: Answer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
+) -> None:
+    """Write the logs where an attempt at home would have left them."""
+    folder = site.logs / assignment.task.id / attempt_folder(assignment.attempt)
+    named = [log for log in answer.logs if PLAIN.fullmatch(log.name) and log.name.endswith(".log")]
+    if named:
+        effects.make_folder(folder)
+    for log in named:
+        text = redact_head(log.content.decode("utf-8", "replace"), _LONGEST_LOG, known)
+        effects.step("write", folder / log.name)
+        (folder / log.name).write_text(text, encoding="utf-8")
+
+
+TRIES = 3
+"""Workers that one job may lose."""
+_LOOK = 0.1
+"""Seconds between two looks whether a job is still wanted, and its worker still there."""
+_LAST_WORD = 12.0
+"""Seconds for the answer of a task that a person ended: longer than its last look at what it has
+written, and less than `cancel` waits."""
+_LONGEST_WHY = 500
+_BUSY = "works on something else"
+_GONE = "was lost while it worked; its work runs elsewhere"
+
+
+class Cancelled(Exception):  # noqa: N818 - the word for what happened
+    """The task was to end while its job ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A job that came to nothing through no fault of its task."""
+
+    worker: str
+    why: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """What all errands of a run share."""
+
+    cluster: Cluster
+    supply: ObjectTransfer
+    tickets: PendingResults
+    ground: Ground
+    """The description of the repository for workers."""
+    say: Callable[[str], None]
+    """Tells a person what is worth a line that stays."""
+
+
+@dataclass(slots=True)
+class RemoteJob:
+    """Takes one job away and brings its answer home."""
+
+    dispatch: Dispatch
+    assignment: Assignment
+    site: WorkerContext
+    work: Work
+    tree: str
+    _tried: list[Lost] = field(default_factory=list)
+
+    def run(self) -> Answer | tuple[Lost, ...]:
+        """The answer, or what became of each try.
+
+        Raises Cancelled, and RunnerError where the cluster itself is gone.
+        """
+        while len(self._tried) < TRIES and self._may_help():
+            worker = self._worker()
+            try:
+                answer = self._on(worker)
+            finally:
+                self.dispatch.cluster.give_back(worker)
+            if isinstance(answer, Answer):
+                return answer
+            if answer.why == _BUSY:  # with another run's jobs: that is nobody's fault
+                continue
+            self.dispatch.supply.forget(worker)
+            self._tried.append(answer)
+            self.dispatch.say(f"note: {self.assignment.task.id}: {_place(worker)} {answer.why}")
+        return tuple(self._tried)
+
+    @property
+    def lost(self) -> tuple[Lost, ...]:
+        """What became of the tries before the last one."""
+        return tuple(self._tried)
+
+    def _may_help(self) -> bool:
+        """A worker that says itself why it cannot is asked once; one that was lost may be back."""
+        if not self._tried or not self._tried[-1].hint:
+            return True
+        return self.dispatch.cluster.others_than({lost.worker for lost in self._tried})
+
+    def _worker(self) -> str:
+        worker = self.dispatch.cluster.take(
+            {lost.worker for lost in self._tried},
+            lambda one: self.dispatch.supply.how_far(one, self.tree),
+            self.site.cancelled,
+        )
+        if not worker:
+            raise Cancelled
+        return worker
+
+    # --- with one worker --------------------------------------------------------------
+
+    def _on(self, worker: str) -> Answer | Lost:
+        """Ask one worker, sending what it lacks first."""
+        supply = self.dispatch.supply
+        private = self._secrets or self._included
+        if private and not self.dispatch.cluster.is_private(worker):
+            return Lost(worker, "may be overheard: secrets go only over TLS or loopback")
+        known = supply.knows(worker) and not supply.has(worker, self.tree)
+        pack = self._pack_for(worker) if known else None
+        for _ in range(3):
+            if pack is not None and len(pack.data) > PIECE:
+                lost = self._send_pieces(pack, worker)
+                if lost is not None:
+                    return lost
+                pack = None
+            answer = self._submit(self._job(work=self.work, pack=pack), worker)
+            if isinstance(answer, Lost):
+                return answer
+            if answer.lacks is None:
+                supply.note(worker, (self.tree,))
+                return answer
+            supply.forget(worker)
+            # The worker names the newest first, and here the last one is the newest.
+            supply.note(worker, reversed(answer.lacks.has))
+            pack = self._pack_for(worker)
+        return Lost(worker, "does not keep the base that it is sent", "look at its disk")
+
+    def _pack_for(self, worker: str) -> Pack:
+        return Pack(self.dispatch.supply.pack_for(worker, self.tree), self.tree)
+
+    def _send_pieces(self, pack: Pack, worker: str) -> Lost | None:
+        """Send a large pack piece by piece; None where all of it arrived."""
+        for part in in_parts(pack, effects.new_id()):
+            answer = self._submit(self._job(part=part), worker)
+            if isinstance(answer, Lost):
+                return answer
+        return None
+
+    def _job(
+        self, *, work: Work | None = None, pack: Pack | None = None, part: Part | None = None
+    ) -> Job:
+        """The job without its ticket."""
+        settings = self.site.settings
+        sealed = is_sealed(self.dispatch.cluster.scheduler, settings)
+        return Job(
+            ticket="",
+            topic=self.dispatch.cluster.topic,
+            ground=self.dispatch.ground,
+            tree=self.tree,
+            settings=replace(settings if sealed else restrict_settings(settings), secret=()),
+            work=work,
+            pack=pack,
+            part=part,
+            included=self._included if work else (),
+        )
+
+    def _submit(self, job: Job, worker: str) -> Answer | Lost:
+        """Hand the job over, and wait for its answer or for a reason to give it up."""
+        task = self.assignment.task.id
+        ticket = self.dispatch.tickets.open(
+            task,
+            self.assignment.attempt,
+            lambda line: self.site.show(task, line),
+            self._secrets,
+        )
+        running = None
+        try:
+            data = as_bytes(job.with_ticket(ticket.name))
+            running = self.dispatch.cluster.begin(worker, ticket.name, data)
+            lost = self._wait(running, ticket, worker)
+            if lost is not None:
+                return lost
+            return self._read(running, ticket, worker)
+        except (Cancelled, RunnerError):
+            # Before it is closed: a late answer to what was ended on purpose is no news to anybody.
+            self.dispatch.tickets.forget(ticket)
+            raise
+        finally:
+            self.dispatch.tickets.close(ticket)
+            if running is not None:
+                running.give_up()
+
+    def _wait(self, running: Running, ticket: PendingResult, worker: str) -> Lost | None:
+        """Wait until the job is over; why it is lost, where it is."""
+        cluster, longest = self.dispatch.cluster, self._longest_silence()
+        opened, ends = effects.monotonic(), 0.0
+        while not running.wait(_LOOK):
+            if self.site.cancelled.is_set():
+                if not (ticket.began and self._leaves_something):
+                    raise Cancelled
+                if not ends:
+                    ends = effects.monotonic() + _LAST_WORD  # a hanging job hears it late
+                    cluster.end(worker, ticket.name)
+                if effects.monotonic() > ends:
+                    raise Cancelled
+            cluster.require_there()
+            if not cluster.is_alive(worker):
+                return Lost(worker, _GONE)
+            # By what was heard here and by our own clock: those of two machines are never compared.
+            if ticket.began and effects.monotonic() - ticket.heard > longest:
+                return Lost(worker, "has been silent for too long; its work runs elsewhere")
+            if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
+                return Lost(worker, _BUSY)
+        return None
+
+    @property
+    def _leaves_something(self) -> bool:
+        """Whether a task ends while its run goes on: what it has written by then is kept."""
+        return self.work.suspects is None and not self.site.workers.cancelled.is_set()
+
+    def _longest_silence(self) -> float:
+        """Seconds that a worker may say nothing: as long as one command may take, and some more."""
+        settings, task = self.site.settings, self.assignment.task
+        gates = (*settings.gates, *(gate for _, many in settings.gates_by_type for gate in many))
+        seconds = (settings.seconds_for(gate) for gate in (*gates, *task.gates))
+        limits = (settings.hard_seconds, task.timeout or 0.0, *seconds)
+        return max(limits) + self.dispatch.cluster.patience.silence
+
+    def _read(self, running: Running, ticket: PendingResult, worker: str) -> Answer | Lost:
+        """The answer, if it is one to this job and of the right shape."""
+        if running.is_lost:
+            return Lost(worker, _GONE)
+        data = running.data()
+        if data is None:
+            return Lost(worker, "gave no answer that can be opened; its work runs elsewhere")
+        try:
+            answer = read_answer(data)
+            self._require_fit(answer, ticket)
+        except ShapeError as error:
+            hint = "install the same version of runner there, or take it out of the cluster"
+            return Lost(worker, f"answers what is no answer: {_clean(str(error))}", hint)
+        if answer.trouble is not None:
+            why = _clean(redact(answer.trouble.message, self._secrets))
+            return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "look at it")
+        self.dispatch.tickets.hear_rest(ticket, answer.lines[:_MOST], answer.said)
+        if not self.dispatch.tickets.honour(ticket.name):
+            return Lost(worker, "answered twice")
+        tell_events(answer, self.assignment, self.site, self._secrets)
+        return answer
+
+    def _require_fit(self, answer: Answer, ticket: PendingResult) -> None:
+        """Raise ShapeError where an answer is not to what was asked."""
+        if answer.trouble is not None:
+            return
+        if answer.ticket != ticket.name:
+            raise ShapeError("it is to another job")
+        if answer.outcome is not None:
+            base = self.tree if self.assignment.base else ""
+            prefix = self.dispatch.supply.repository.prefix
+            ended = self.site.cancelled.is_set()
+            require_asked_for(answer.outcome, self.assignment, base, prefix, ended=ended)
+        parts = (answer.outcome, answer.others, answer.lacks)
+        if sum(one is not None for one in parts) + answer.kept != 1:
+            raise ShapeError("it says nothing, or too much")
+
+    @property
+    def _included(self) -> tuple[SentFile, ...]:
+        """Ignored files that go along; none unless the person's settings send them."""
+        found = self.site.included
+        if found is None or not self.site.settings.worktree_include_remote:
+            return ()
+        return tuple(SentFile(one.path, one.mode, found.content(one)) for one in found.files)
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return self.work.secrets
+
+
+def _place(worker: str) -> str:
+    return f"the worker {display(worker)}"
+
+
+def _clean(text: str) -> str:
+    return display(text)[:_LONGEST_WHY]

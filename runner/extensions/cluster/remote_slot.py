@@ -1,0 +1,304 @@
+"""What a worker has for a job: a slot with a scratch tree of its own, and one worker.
+
+A job slot on a worker: a scratch tree of its own, on objects that came over the wire.
+
+A pool of one worker: the attempt runs as it does at home, but nobody is there to ask.
+
+What the coordinator alone knows is asked at home afterwards: a person's review, and which tests of
+other tasks a change may break.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.config.paths import Places
+from runner.errors import RunnerError
+from runner.extensions.cluster.message import PLAIN, Log, Others
+from runner.extensions.cluster.object_store import Store
+from runner.gates.regression import prove_others
+from runner.implementers.registry import choose
+from runner.journal.events import NAMES, GateCompleted, GateStarted, Record
+from runner.journal.records import encode
+from runner.lazy_dataclass import dataclass
+from runner.model import Ending, Finding, Outcome
+from runner.model.codec import ShapeError
+from runner.process.base import Place, command_environment, git_identity
+from runner.process.sandbox import sandbox_of
+from runner.repo.alternates import Lender
+from runner.repo.included_files import IncludedFiles
+from runner.repo.pool import Pool
+from runner.repo.proposal_bounds import Bounds
+from runner.repo.scratch import Scratch
+from runner.repo.trees import Prefix
+from runner.run.assignment import WorkerContext
+from runner.run.proof.prove import make_gate_context
+from runner.run.worker_setup import LOGS, LastLook, end_former_owner
+from runner.run.workers import WorkerPool
+from runner.run.worktree_include import hide_values
+from runner.secrets.redact import redact
+from runner.text.wording import attempt_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.extensions.cluster.message import Ground, SentFile
+    from runner.gates.base import Check
+    from runner.gates.regression import Suspects
+    from runner.journal.events import Event as Happening
+    from runner.model import Proof
+    from runner.repo.pool import Slot
+    from runner.run.assignment import Assignment
+
+# --- the slot -------------------------------------------------------------------------
+
+
+_LONGEST_LOG = 1 << 20
+"""Bytes of one command's output that travel home: its end."""
+_MOST_LOGS = 200
+
+
+@dataclass(slots=True)
+class RemoteSlot:
+    """A slot with its scratch tree, kept open between jobs of this process."""
+
+    ground: Ground
+    store: Store
+    slot: Slot
+    scratch: Scratch
+    _known: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, ground: Ground, cache: Path) -> RemoteSlot:
+        """A slot of this repository that no other worker holds. Raises RunnerError, OSError."""
+        store = Store(cache, ground)
+        slot = Pool(store.folder).take()
+        end_former_owner(slot.folder / "owner")
+        lender = Lender(
+            objects=store.objects,
+            object_format=ground.object_format,
+            shallow=store.folder / "no-shallow",
+            branch=ground.branch or None,
+            prefix=Prefix(_prefix(ground)),
+            ignored=ground.ignored,
+            who=ground.who,
+        )
+        return cls(ground, store, slot, Scratch.open(slot.folder, lender))
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.scratch.close()
+        self.store.close()
+        self.slot.release()
+
+    def site(
+        self, tree: str, settings: Settings, workers: WorkerPool, show: Callable[[str, str], None]
+    ) -> WorkerContext:
+        """What one job works with. Raises RunnerError where no sandbox can be had."""
+        self.scratch.bounds = Bounds.of(settings)
+        self.scratch.stopped = LastLook(workers, self.slot.number)
+        box = self.slot.folder / "box"
+        effects.make_folder(box / "tmp")
+        return WorkerContext(
+            scratch=self.scratch,
+            place=Place(
+                tree=self.scratch.tree_folder,
+                shown=self._visible_path(),
+                box=box,
+                objects=self.store.objects,
+                start=self.scratch.lender.prefix.value,
+                beside=included.mark if (included := self.scratch.included) else "",
+            ),
+            sandbox=sandbox_of(settings, os.environ),
+            settings=settings,
+            logs=self.slot.folder / "logs",
+            logs_shown=LOGS,
+            workers=workers,
+            show=show,
+            release=self.close,
+            before=partial(self._before, tree),
+            base_environment=self._variables(settings.pass_env),
+            kept=self.store.folder / "kept",
+            number=self.slot.number,
+            of_commits=False,
+        )
+
+    def include(self, sent: tuple[SentFile, ...]) -> None:
+        """Let the trees of the next job have these ignored files, and no others."""
+        contents = [(one.path, one.mode, one.content) for one in sent]
+        files = IncludedFiles.of_contents(contents, self.slot.folder) if contents else None
+        if files is not None:
+            hide_values(files)
+        self.scratch.include(files)
+
+    def _variables(self, pass_env: tuple[str, ...]) -> dict[str, str]:
+        """This process's own variables, as far as commands get them; they do not change."""
+        if pass_env not in self._known:
+            mine = {"TMPDIR": str(self.slot.folder / "box" / "tmp")}
+            own = command_environment(os.environ, pass_env=pass_env, extra=mine)
+            self._known[pass_env] = git_identity(*self.ground.who) | own
+        return self._known[pass_env]
+
+    def clear_logs(self) -> None:
+        """Forget what earlier jobs printed."""
+        folder = self.slot.folder / "logs"
+        effects.step("rmtree", folder)
+        if folder.is_dir():
+            effects.remove_tree(folder)
+
+    def logs(self, assignment: Assignment) -> tuple[Log, ...]:
+        """What the commands of an attempt printed."""
+        folder = self.slot.folder / "logs" / assignment.task.id / attempt_folder(assignment.attempt)
+        files = sorted(folder.glob("*.log"))[:_MOST_LOGS] if folder.is_dir() else []
+        return tuple(Log(file.name, _end_of(file)) for file in files if PLAIN.fullmatch(file.name))
+
+    def _visible_path(self) -> Path:
+        """Where commands see the tree: one path for every slot, as a repository has."""
+        name = self.ground.name if PLAIN.fullmatch(self.ground.name) else "repository"
+        shown = self.store.folder / "shown" / name
+        effects.make_folder(shown)
+        return shown
+
+    def _before(self, tree: str, _base: str, path: str) -> bytes | None:
+        return self.store.blob(tree, self.scratch.lender.prefix.whole(path))
+
+
+def _prefix(ground: Ground) -> str:
+    parts = ground.prefix.split("/")
+    if ground.prefix and (parts[-1] or any(part in {"", ".", "..", ".git"} for part in parts[:-1])):
+        raise ShapeError("no folder of a repository")
+    return ground.prefix
+
+
+def _end_of(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - _LONGEST_LOG))
+        return opened.read()
+
+
+@dataclass(slots=True)
+class RemoteSlots:
+    """The slots that this worker process holds; one a thread that works at the same time."""
+
+    _free: list[RemoteSlot] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def lend(self, ground: Ground) -> Iterator[RemoteSlot]:
+        """A slot for one job; one that is out of order is not used again."""
+        station = self._take(ground)
+        try:
+            yield station
+        # Also for what ends the thread: a slot that is half reset would spoil the next job.
+        except BaseException:
+            station.close()
+            raise
+        with self._lock:
+            self._free.append(station)
+
+    def close(self) -> None:
+        """Give back what is not lent."""
+        with self._lock:
+            free, self._free = self._free, []
+        for station in free:
+            station.close()
+
+    def _take(self, ground: Ground) -> RemoteSlot:
+        with self._lock:
+            fitting = next((one for one in self._free if one.ground == ground), None)
+            if fitting is not None:
+                self._free.remove(fitting)
+                return fitting
+            # The same repository with another branch or other ignore rules: by the old ones such a
+            # slot would take other files for proposed.
+            stale = [one for one in self._free if one.ground.key == ground.key]
+            self._free = [one for one in self._free if one not in stale]
+        for one in stale:
+            one.close()
+        return RemoteSlot.open(ground, Places.of(os.environ).cache)
+
+
+# --- the worker -----------------------------------------------------------------------
+
+
+class RemoteWorker(WorkerPool):
+    """Hears what an attempt has to say; the coordinator hears it with the answer.
+
+    `show` gets each line at once.
+    """
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__(1, _no_slots, inline=True)
+        self._show = show
+        self._lines: list[str] = []
+
+    def report(self, task: str, number: int, event: Happening) -> None:
+        """Keep it for the answer; a command of the proof that starts is shown, too."""
+        self._lines.append(_as_line(task, number, event))
+        if isinstance(event, GateStarted):
+            self._show(f"{event.gate}: {event.command}")
+
+    def lines(self) -> tuple[str, ...]:
+        """All that was reported, as the journal would have it."""
+        return tuple(self._lines)
+
+
+def _no_slots(_number: int, _workers: WorkerPool) -> WorkerContext:
+    raise RunnerError("a worker has no slots to give away")
+
+
+def _as_line(task: str, number: int, event: Happening) -> str:
+    name = NAMES[type(event)]
+    record = Record("", 0, "", "", name, task, number, "", "", "", event)
+    return encode(record).decode()
+
+
+def with_implementer(assignment: Assignment, settings: Settings) -> Assignment:
+    """The assignment with its implementer from this process's registry. Raises RunnerError."""
+    if assignment.implementer is None:
+        return assignment
+    chosen = choose(assignment.task, settings)
+    if isinstance(chosen, Finding):
+        raise RunnerError(chosen.message, hint=chosen.hint)
+    if chosen.name != assignment.implementer.name:
+        raise RunnerError(f"it would be implemented by {chosen.name}, not as it was asked")
+    return replace(assignment, implementer=chosen)
+
+
+def others(assignment: Assignment, site: WorkerContext, suspects: Suspects) -> Others:
+    """Tests of other tasks on what is carried, in a tree made from nothing but that."""
+    site.reset(assignment.base)
+    site.scratch.apply(assignment.carried)
+    context = make_gate_context(assignment, site, proposal_of(assignment))
+
+    def on_started(check: Check) -> None:
+        event = GateStarted(gate=check.id, command=redact(check.command))
+        site.workers.report(assignment.task.id, assignment.attempt, event)
+
+    def on_completed(proof: Proof) -> None:
+        event = GateCompleted(proof=proof)
+        site.workers.report(assignment.task.id, assignment.attempt, event)
+
+    result = prove_others(suspects, context, started=on_started, completed=on_completed)
+    return Others(result.proofs, result.findings, result.observed)
+
+
+def proposal_of(assignment: Assignment) -> Outcome:
+    """Return the carried changes as an outcome, for the context of the gates."""
+    return Outcome(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        ending=Ending.FAILED,
+        base=assignment.base,
+        tree="",
+        changes=assignment.carried,
+    )

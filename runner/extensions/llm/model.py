@@ -1,0 +1,337 @@
+"""The `model` implementer: a language model works in the scratch tree by tools of ours."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.implementers.base import CHECK, Answer, Mode, WorkResult
+from runner.implementers.command import decisions_in, summarize
+from runner.implementers.plan_answer import plan_in, why_no_plan
+from runner.implementers.registry import PROVIDER_KEYS
+from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
+from runner.model import Failure, Finding, Severity
+from runner.text.display import display
+from runner.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from pydantic_ai.models import Model
+
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.extensions.llm import (
+        conversation,
+        llm_errors,
+        mcp,
+        tool_context,
+        tool_session,
+        tools,
+    )
+    from runner.extensions.llm.conversation import Client, Conversation
+    from runner.extensions.llm.tool_context import PlanAnswer, ToolContext
+    from runner.extensions.llm.tools import Tool
+    from runner.implementers.base import ImplementerContext
+    from runner.model import Task
+else:
+    conversation = lazy_module("runner.extensions.llm.conversation")
+    llm_errors = lazy_module("runner.extensions.llm.llm_errors")
+    mcp = lazy_module("runner.extensions.llm.mcp")
+    tool_context = lazy_module("runner.extensions.llm.tool_context")
+    tool_session = lazy_module("runner.extensions.llm.tool_session")
+    tools = lazy_module("runner.extensions.llm.tools")
+
+
+NAME = "model"
+_ANSWERS = (Mode.DRAFT, Mode.REVIEW, Mode.AUTHOR)
+"""Modes in which the whole last message is the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoop:
+    """Asks a model, and does what its calls of tools may do."""
+
+    execute: Named
+    plan: Named
+    settings: Settings
+    client: Client | None = None
+    """What asks the model; None for its provider's own."""
+    name: str = NAME
+    is_agent: bool = True
+    repeatable: bool = False
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> ModelLoop | Finding:  # noqa: ARG003  fits any task
+        """With the models of the settings, if all is there that is needed to ask them."""
+        if not settings.model_execute:
+            hint = '[model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
+            return Finding(CHECK, "no model is named that implements tasks", hint=hint)
+        execute = parse_model(settings.model_execute)
+        plan = parse_model(settings.model_plan or settings.model_execute)
+        for named in (execute, plan):
+            if isinstance(named, Finding):
+                return named
+            if missing := find_lacking(named, settings):
+                return missing
+        assert isinstance(execute, Named)  # the loop above returned any finding
+        assert isinstance(plan, Named)
+        return cls(execute, plan, settings)
+
+    def instructions(self, mode: Mode) -> str:
+        """Return the instructions that go with the brief."""
+        return conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
+
+    def implement(self, brief: Brief, attempt: ImplementerContext) -> WorkResult:
+        """Let the model work until it has finished, or must not go on."""
+        named = self.execute if attempt.mode.writes else self.plan
+        key = key_of(named, self.settings)
+        served = mcp.find_secrets(self.settings) if self.settings.mcp else ()
+        known = (*attempt.known_secrets, *((key,) if key else ()), *served)
+        context = tool_context.ToolContext(attempt, brief.task, self.settings, known)
+        attempt.tell(f"asking {named}")
+        alone = attempt.mode in _ANSWERS  # what others offer may write, or know of other sessions
+        with (
+            nullcontext(((), ())) if alone else mcp.tools_of_servers(context) as (others, warnings)
+        ):
+            every: tuple[Tool, ...] = (*tools.own_tools(context, attempt.mode), *others)
+            session = tool_session.Session(context, {tool.name: tool for tool in every})
+            talk = conversation.Conversation(
+                session, attempt.mode, self.client or _client(named, self.settings)
+            )
+            try:
+                result = _run_conversation(talk, brief, context)
+            finally:
+                _keep(session.transcript, context)
+        more = (*warnings, *_check_price(talk, attempt, named), *_cut_short(talk, named))
+        return replace(result, findings=(*result.findings, *more))
+
+    def answer(self, brief: Brief, attempt: ImplementerContext) -> Answer:
+        """The last words of a model: a draft, a review, or of the tests that it wrote."""
+        if attempt.mode is Mode.AUTHOR:
+            result = self.implement(brief, attempt)
+            return Answer(result.summary, result)
+        reviews = attempt.mode is Mode.REVIEW
+        named = self.settings.model_review if reviews else self.settings.model_draft
+        model = parse_model(named) if ":" in named else self.plan
+        missing = model if isinstance(model, Finding) else find_lacking(model, self.settings)
+        if isinstance(model, Finding) or missing:
+            return Answer("", WorkResult(findings=(missing,) if missing else ()))
+        mode = Mode.REVIEW if reviews else Mode.DRAFT
+        result = replace(self, plan=model).implement(brief, replace(attempt, mode=mode))
+        return Answer(result.summary, result)
+
+
+def _client(named: Named, settings: Settings) -> Client:
+    return lambda http: client_of(named, settings, http)
+
+
+def _run_conversation(talk: Conversation, brief: Brief, context: ToolContext) -> WorkResult:
+    """Hold the conversation and return its result."""
+    from pydantic_ai.exceptions import AgentRunError, UserError
+
+    try:
+        answer = talk.hold(brief.text)
+    except (tool_session.SessionEnded, AgentRunError, UserError) as error:
+        how = llm_errors.classify_error(error)
+        if how is None:
+            raise
+        finding = _redact_finding(how.finding, context)
+        return WorkResult(
+            decisions=tuple(context.decisions),
+            findings=(finding,),
+            usage=talk.usage,
+            failure=how.failure,
+            retry_after=how.retry_after,
+        )
+    return _read_answer(answer, talk, brief, context)
+
+
+def _read_answer(
+    answer: str | PlanAnswer, talk: Conversation, brief: Brief, context: ToolContext
+) -> WorkResult:
+    if not isinstance(answer, str):
+        return WorkResult("planned", tuple(context.decisions), usage=talk.usage, plan=answer.noun())
+    text = context.safe(answer)
+    if talk.mode in _ANSWERS:
+        return WorkResult(text, usage=talk.usage)
+    if talk.mode is Mode.PLAN:
+        return _read_plan(text, talk, context)
+    decisions = tuple(dict.fromkeys((*context.decisions, *decisions_in(text))))
+    idle = brief.task.writes_anything and not talk.session.count
+    return WorkResult(
+        summarize(text),
+        decisions,
+        (Finding(CHECK, "the model answered without using its tools", detail=text),)
+        if idle
+        else (),
+        usage=talk.usage,
+        failure=Failure.SEMANTIC if idle else None,
+    )
+
+
+def _read_plan(text: str, talk: Conversation, context: ToolContext) -> WorkResult:
+    """A plan that is written as text, read as an agent's is."""
+    plan = plan_in(text)
+    findings: tuple[Finding, ...] = ()
+    if plan is None:
+        why = f"the model gave no plan that can be read: {why_no_plan(text)}"
+        hint = "end with the plan in a fenced block: ```json plan"
+        findings = (Finding(CHECK, why, hint=hint),)
+    return WorkResult(
+        "planned" if plan else summarize(text),
+        tuple(dict.fromkeys((*context.decisions, *decisions_in(text)))),
+        findings,
+        usage=talk.usage,
+        plan=plan,
+        failure=None if plan else Failure.SEMANTIC,
+    )
+
+
+def _check_price(
+    talk: Conversation, attempt: ImplementerContext, named: Named
+) -> tuple[Finding, ...]:
+    """A budget in dollars holds nothing where nobody knows what the model costs."""
+    if attempt.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
+        return ()
+    message = f"what {named} costs is not known: its dollars are not counted"
+    hint = "set a budget in tokens, too"
+    return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
+
+
+def _cut_short(talk: Conversation, named: Named) -> tuple[Finding, ...]:
+    """Words that end at a limit are no last words; the proof says what the work is worth."""
+    if not talk.cut_short:
+        return ()
+    message = f"the last answer of {named} was cut off at its provider's limit of tokens"
+    hint = "what it did so far is proven all the same; make the task smaller, or name another model"
+    return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
+
+
+def _redact_finding(finding: Finding, context: ToolContext) -> Finding:
+    return replace(
+        finding, message=context.safe(finding.message), detail=context.safe(finding.detail)
+    )
+
+
+def _keep(transcript: list[str], context: ToolContext) -> None:
+    """Keep the transcript where the output of a command would be kept."""
+    log = context.attempt.log
+    if log is None or not transcript:
+        return
+    effects.make_folder(log.parent)
+    effects.write_file(log, "".join(f"{line}\n" for line in transcript).encode("utf-8", "replace"))
+
+
+COMPATIBLE = "openai-compatible"
+# Google's own client prefers the first of its two names, too.
+_PACKAGES = {"anthropic": "anthropic", "google": "google.genai"}
+_NO_KEY = "none"
+"""The key for a server without keys: its client wants to send something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model by its provider's name and its own."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def parse_model(text: str) -> Named | Finding:
+    """What `anthropic:claude-…` means, or why it means nothing."""
+    provider, _, model = text.partition(":")
+    if provider in PROVIDER_KEYS and model:
+        return Named(provider, model)
+    known = ", ".join(f"{name}:…" for name in PROVIDER_KEYS)
+    hint = did_you_mean(provider, PROVIDER_KEYS) or f"one of {known}"
+    return Finding(CHECK, f'"{display(text)}" names no model', hint=hint)
+
+
+def find_lacking(named: Named, settings: Settings) -> Finding | None:
+    """What is missing to ask this model: a package, a key, an address."""
+    if not _is_installed(named.provider):
+        hint = "pip install 'task-graph-runner[llm]'"
+        return Finding(CHECK, f"the packages to ask {named} are not installed", hint=hint)
+    if named.provider == COMPATIBLE and not settings.model_base_url:
+        hint = '[model] base_url = "http://…/v1" in your own settings'
+        return Finding(CHECK, f"nobody says where the server of {named} is", hint=hint)
+    names = _key_names(named, settings)
+    if names and not key_of(named, settings):
+        hint = f"export {names[0]}=… in the shell that starts the runner"
+        return Finding(CHECK, f"{named} needs a key: {' or '.join(names)} is not set", hint=hint)
+    return None
+
+
+def key_of(named: Named, settings: Settings) -> str:
+    """The key it is asked with; empty for none."""
+    found = (os.environ.get(name, "").strip() for name in _key_names(named, settings))
+    return next(filter(None, found), "")
+
+
+def _key_names(named: Named, settings: Settings) -> tuple[str, ...]:
+    if named.provider == COMPATIBLE:
+        return (settings.model_key_env,) if settings.model_key_env else ()
+    return PROVIDER_KEYS[named.provider]
+
+
+@cache
+def _is_installed(provider: str) -> bool:
+    wanted = ("pydantic_ai", _PACKAGES.get(provider, "openai"))
+    try:
+        return all(find_spec(name) is not None for name in wanted)
+    except ModuleNotFoundError:  # the parent of a dotted name is not there
+        return False
+
+
+def client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
+    """What asks this model over `http`, which the caller closes."""
+    return llm_errors.WholeAnswers(_client_of(named, settings, http))
+
+
+def _client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
+    key = key_of(named, settings)
+    if named.provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(
+            named.model, provider=AnthropicProvider(api_key=key, http_client=http)
+        )
+    if named.provider == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        base = os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
+        google = GoogleProvider(api_key=key, http_client=http, base_url=base)
+        return GoogleModel(named.model, provider=google)
+    return _of_openai(named, settings, http, key)
+
+
+def _of_openai(named: Named, settings: Settings, http: AsyncClient, key: str) -> Model:
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    whole = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    if named.provider == COMPATIBLE:
+        server = OpenAICompatibleProvider(
+            COMPATIBLE,
+            base_url=settings.model_base_url,
+            api_key=key or _NO_KEY,
+            http_client=http,
+        )
+        return OpenAIChatModel(named.model, provider=server, profile=whole)
+    provider = OpenAIProvider(api_key=key, http_client=http)
+    if named.provider == "openai-chat":
+        return OpenAIChatModel(named.model, provider=provider, profile=whole)
+    return OpenAIResponsesModel(named.model, provider=provider)

@@ -1,0 +1,194 @@
+"""What the tools of one session work with, and the words in which they answer."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from runner.config.permissions import Rulebook
+from runner.lazy_dataclass import dataclass
+from runner.model import Decision, Phase, TaskPlan
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterable
+
+    from runner.config.settings import Settings
+    from runner.config.shell_rules import PermissionAnswer
+    from runner.implementers.base import ImplementerContext
+    from runner.model import Finding, Task
+
+
+LONGEST_ANSWER = 32_000
+"""Characters of one tool's answer: about 8,000 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """One session's work place; the decisions that are made at it are collected."""
+
+    attempt: ImplementerContext
+    task: Task
+    settings: Settings
+    known_secrets: tuple[str, ...] = ()
+    """What no answer may show: the task's secrets and the provider's key."""
+    decisions: list[Decision] = field(default_factory=list)
+    answers: list[PermissionAnswer] = field(default_factory=list)
+    """A person's answers to questions of this session."""
+
+    @property
+    def project(self) -> pathlib.Path:
+        """The folder that all paths start from. Raises RunnerError where it is a link by now."""
+        return self.attempt.place.project
+
+    @property
+    def book(self) -> Rulebook:
+        """What the permission rules say by now."""
+        answers = (*self.attempt.answers, *self.answers)
+        rules, floor = self.settings.permission, self.settings.permission_floor
+        return Rulebook(rules, floor, answers, self.known_secrets)
+
+    def safe(self, text: str) -> str:
+        """Text that may leave: redacted and bounded."""
+        shown = redact(text, self.known_secrets)
+        if len(shown) <= LONGEST_ANSWER:
+            return shown
+        return f"{shown[:LONGEST_ANSWER]}\n… ({len(shown) - LONGEST_ANSWER} characters more)"
+
+
+class Refusal(str):
+    """A tool's answer that says why nothing was done."""
+
+    __slots__ = ()
+
+
+def normalize_path(path: str) -> str:
+    """A path as the tree names it."""
+    return path.removeprefix("./").rstrip("/")
+
+
+def format_findings(findings: Iterable[Finding]) -> str:
+    """Findings as a tool's answer: what is wrong, where, and what would help."""
+    return "\n\n".join(map(_finding, findings))
+
+
+def _finding(finding: Finding) -> str:
+    place = ":".join(str(part) for part in (finding.path, finding.line) if part)
+    head = f"{finding.check} ({finding.severity}){f' at {place}' if place else ''}"
+    hint = f"\nhint: {finding.hint}" if finding.hint else ""
+    detail = f"\n{finding.detail.strip()}" if finding.detail.strip() else ""
+    return f"{head}: {finding.message}{hint}{detail}"
+
+
+Path = Annotated[
+    str, Field(min_length=1, max_length=1024, description="Path from the project's folder.")
+]
+Text = Annotated[str, Field(max_length=4000)]
+Lines = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=2000)], ...], Field()]
+
+
+class Arguments(BaseModel):
+    """Of any tool: what no field is for is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ListFiles(Arguments):
+    """Which files to list."""
+
+    folder: Annotated[str, Field(max_length=1024, description="Where to look; empty: all.")] = ""
+    pattern: Annotated[
+        str, Field(max_length=256, description="A glob as in .gitignore, such as *.py.")
+    ] = ""
+
+
+class ReadFile(Arguments):
+    """Which file to read, or which of its lines."""
+
+    path: Path
+    first_line: Annotated[int, Field(ge=1, description="From this line on.")] = 1
+    last_line: Annotated[int | None, Field(ge=1, description="To this line.")] = None
+
+
+class Search(Arguments):
+    """What to look for, and where."""
+
+    pattern: Annotated[
+        str, Field(min_length=1, max_length=500, description="A regular expression (RE2).")
+    ]
+    folder: Annotated[str, Field(max_length=1024, description="Where to look; empty: all.")] = ""
+    ignore_case: bool = False
+
+
+class WriteFile(Arguments):
+    """A file, whole."""
+
+    path: Path
+    content: Annotated[str, Field(max_length=2_000_000, description="All of the file.")]
+    executable: bool = False
+
+
+class ModifyFile(Arguments):
+    """A change of a file: an exact text by another one, or a unified diff."""
+
+    path: Path
+    old: Annotated[
+        str, Field(max_length=500_000, description="Text that stands in the file exactly once.")
+    ] = ""
+    new: Annotated[str, Field(max_length=500_000, description="What is to stand in its place.")] = (
+        ""
+    )
+    patch: Annotated[
+        str, Field(max_length=500_000, description="Instead of both: a unified diff of the file.")
+    ] = ""
+
+
+class RunGate(Arguments):
+    """Which check to run."""
+
+    name: Annotated[
+        str, Field(min_length=1, max_length=200, description="Such as TC-001, or a gate's name.")
+    ]
+
+
+class RecordDecision(Arguments):
+    """A choice that is not obvious, or that leaves the plan."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    context: Text = ""
+    decision: Text = ""
+    tradeoff: Text = ""
+    pattern: Annotated[str, Field(max_length=200)] = ""
+
+    def noun(self) -> Decision:
+        """As the house knows it."""
+        return Decision(self.title, self.context, self.decision, self.tradeoff, self.pattern)
+
+
+class PhaseAnswer(Arguments):
+    """A part of the work that can be proven and kept by itself."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    steps: Lines = ()
+    files: Lines = ()
+
+
+class PlanAnswer(Arguments):
+    """How the task is to be built. Nothing is written before it is approved."""
+
+    steps: Annotated[Lines, Field(min_length=1, description="In the order they are done.")]
+    files: Annotated[Lines, Field(description="Every path that is created or modified.")]
+    context: Annotated[Lines, Field(description="Paths that must be read for it.")] = ()
+    type: Annotated[str, Field(max_length=60, description="The kind of task.")] = ""
+    gates: Annotated[Lines, Field(description="Names of the checks that will pass.")] = ()
+    phases: Annotated[
+        tuple[PhaseAnswer, ...], Field(description="Only where the work is large.")
+    ] = ()
+
+    def noun(self) -> TaskPlan:
+        """As the house knows it."""
+        phases = tuple(Phase(one.title, one.steps, one.files) for one in self.phases)
+        return TaskPlan(self.steps, self.files, self.context, self.type, self.gates, phases)

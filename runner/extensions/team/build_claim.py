@@ -1,0 +1,369 @@
+"""The claim: one worker has a build, as long as it says so, and nobody else writes for it.
+
+A claim raises the build's token. Whatever a worker writes of a build is written only where the
+token is still its own: who was thought dead and comes back writes nothing. What it lands is
+decided by the lease in the remote alone; `lease_until` only hands a build on.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import case, exists, false, func, literal_column, or_, select, true
+from sqlalchemy.exc import IntegrityError
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.team.budget_share import FREE, TEAM, Share, Standing
+from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
+from runner.extensions.team.build_state import fold_own
+from runner.extensions.team.doorbell import ring
+from runner.extensions.team.event_rows import note_event
+from runner.extensions.team.shown_work import write_shown
+from runner.extensions.team.store_engine import clock
+from runner.extensions.team.tables import RUNNING, answers, build_tags, builds
+from runner.extensions.team.team_budget import (
+    SharedOutError,
+    close_claim,
+    explain,
+    give_share,
+    list_standings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.store_engine import Store
+
+MOST_ATTEMPTS = 3
+"""Workers in a row that may be lost with a build; then it is the build, and it is FAILED."""
+_SPENT, _LAPSED = builds.alias("spent"), builds.alias("lapsed")
+_PENDING, _OTHER = builds.alias("pending"), builds.alias("other")
+_ROUNDS = 20
+"""Times that somebody else may be faster before the next round is waited for."""
+
+
+class LostClaimError(RunnerError):
+    """Somebody else has the build by now, or it has ended: nothing more is written of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimer:
+    """A worker, as the store knows it."""
+
+    name: str
+    host: str
+    tags: tuple[str, ...] = ()
+    ttl: float = 30.0
+    """Seconds after which a claim that was not renewed is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a worker hears when it says that it still has a build."""
+
+    cancelled_by: str
+    """Who wants it ended; empty: nobody."""
+
+
+def claim_build(
+    store: Store,
+    me: Claimer,
+    on_end: Callable[[QueuedBuild], object] = lambda _: None,
+) -> QueuedBuild | None:
+    """Take the next build; None where nothing waits for this worker. Raises StoreAwayError.
+
+    Builds that were lost too often, or are not wanted any more, are ended on the way, and reported.
+    """
+    for _ in range(_ROUNDS):
+        try:
+            with store.write() as connection:
+                bounds = list_standings(store, connection)
+                if _let_wait(store, connection, bounds):
+                    bounds = list_standings(store, connection)
+                row = connection.execute(_claim(store, me, bounds)).mappings().one_or_none()
+                if row is None:
+                    return None
+                made = of_row(row)
+                fields = {"worker": me.name, "token": made.token, "attempt": made.attempts}
+                note_event(connection, made.id, "build.claimed", fields)
+                ended = _end_hopeless(connection, made)
+                if ended is None:
+                    give_share(store, connection, made, is_bounded=bool(bounds))
+        except (IntegrityError, SharedOutError):
+            continue  # another build of this branch, or the rest of a budget, went at that moment
+        if ended is None:
+            return made
+        on_end(ended)
+    return None
+
+
+def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) -> bool:
+    """Have a build wait whose worker was lost, and for which nothing is left to go on with."""
+    spent = [one.bound.scope for one in bounds if one.is_used_up]
+    if not spent:
+        return False
+    one = _SPENT
+    query = select(one.c.id).where(
+        _is_running(one),
+        one.c.lease_until < clock(store),
+        ~_is_hopeless(one),
+        ~_is_free(one, spent),
+    )
+    had = builds.c.spent + (builds.c.lease_until - builds.c.claimed_at)
+    waits = builds.update().where(builds.c.id == _take_first(query, one))
+    waits = waits.values(state="PENDING", spent=had).returning(builds)
+    row = connection.execute(waits).mappings().one_or_none()
+    if row is not None:
+        why = f"its worker was lost; {explain(bounds, row['repository'])}"
+        note_event(connection, row["id"], "build.released", {"why": why})
+    return row is not None
+
+
+def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
+    """The one statement."""
+    now = clock(store)
+    found = (_find_lapsed(now, me, bounds), _find_pending(now, me, bounds))
+    had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
+    return (
+        builds.update()
+        .where(builds.c.id == func.coalesce(*found))
+        .values(
+            state="ANALYZING",
+            token=builds.c.token + 1,
+            attempts=builds.c.attempts + 1,
+            spent=builds.c.spent + had,
+            waits="",
+            worker=me.name,
+            host=me.host,
+            claimed_at=now,
+            lease_until=now + me.ttl,
+        )
+        .returning(builds)
+    )
+
+
+def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+    """A build whose worker was not heard of for too long."""
+    one = _LAPSED
+    full = [
+        of.bound.scope
+        for of in bounds
+        if of.is_used_up or (of.bound.at_once is not None and of.running > of.bound.at_once)
+    ]
+    # By the store's clock alone: those of two machines may be minutes apart.
+    query = select(one.c.id).where(
+        *(_is_running(one), one.c.lease_until < now),
+        _fits(one, me),
+        or_(_is_hopeless(one), _is_free(one, full)),
+    )
+    return _take_first(query, one)
+
+
+def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+    """A build that waits, and whose branch nobody builds."""
+    full = [of.bound.scope for of in bounds if of.why]
+    one = _PENDING
+    query = select(one.c.id).where(*_may_begin(one, full))
+    is_ready = or_(one.c.free_at <= now, one.c.host == me.host)
+    return _take_first(query.where(one.c.waits == "", is_ready, _fits(one, me)), one)
+
+
+def _may_begin(one: Any, full: Sequence[str]) -> tuple[Any, ...]:
+    """That it is not begun, nobody builds its branch, and no bound of these scopes keeps it."""
+    other = _OTHER
+    is_built = exists().where(
+        other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
+    )
+    # In words: by these the index is found.
+    return one.c.state == literal_column("'PENDING'"), ~is_built, _is_free(one, full)
+
+
+def _take_first(query: Any, one: Any) -> Any:
+    first = query.order_by(one.c.priority.desc(), one.c.id).limit(1)
+    # Workers that claim at once take different rows instead of standing in line (PostgreSQL,
+    # SELECT, "The Locking Clause"). SQLite has one writer at a time, and the words are left out.
+    return first.with_for_update(skip_locked=True, of=one).scalar_subquery()
+
+
+def _is_running(one: Any) -> Any:
+    # Spelled out and not bound: a partial index serves only a query that shows its condition
+    # (PostgreSQL, 11.8; sqlite.org/partialindex.html).
+    return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
+
+
+def _is_free(one: Any, full: Sequence[str]) -> Any:
+    """Whether no bound of these scopes is one of the build's."""
+    if TEAM in full:
+        return false()
+    return one.c.repository.not_in(full) if full else true()
+
+
+def _is_hopeless(one: Any) -> Any:
+    """Whether a claim only ends it, which costs nothing."""
+    return or_(one.c.cancelled_by != "", one.c.attempts >= MOST_ATTEMPTS)
+
+
+def _fits(one: Any, me: Claimer) -> Any:
+    """Whether the worker has all tags that the build asks for."""
+    lacks = exists().where(build_tags.c.build == one.c.id, build_tags.c.tag.not_in(me.tags))
+    return ~lacks
+
+
+def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | None:
+    """The build as it ended, where nobody is to work on it any more."""
+    if made.cancelled_by:
+        state, note = "CANCELLED", f"cancelled by {made.cancelled_by}"
+    elif made.attempts > MOST_ATTEMPTS:
+        state, note = "FAILED", f"{MOST_ATTEMPTS} workers were lost with it"
+    else:
+        return None
+    _end(connection, made, state, note, "", by=made.cancelled_by)
+    return replace(made, state=state, note=note)
+
+
+# --- what only the holder writes ------------------------------------------------------
+
+
+@contextmanager
+def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, QueuedBuild]]:
+    """One transaction in which the build is this claim's. Raises LostClaimError, StoreAwayError."""
+    with store.write() as connection:
+        query = builds.select().where(*_is_mine(mine))
+        # Locked to the end of the transaction: a claim at this moment passes the row over, and
+        # finds it as it is left (PostgreSQL, SELECT, "The Locking Clause").
+        row = connection.execute(query.with_for_update()).mappings().one_or_none()
+        if row is None:
+            raise _tell_lost(mine)
+        yield connection, of_row(row)
+
+
+def _is_mine(mine: QueuedBuild) -> tuple[ColumnElement[bool], ...]:
+    return (builds.c.id == mine.id, builds.c.token == mine.token, _is_running(builds))
+
+
+def _tell_lost(mine: QueuedBuild) -> LostClaimError:
+    return LostClaimError(
+        f"{mine.short} was handed on to another worker",
+        hint=f"runner team queue show {mine.short}",
+        code=ExitCode.CONFLICT,
+    )
+
+
+def beat(store: Store, mine: QueuedBuild, ttl: float) -> Beat:
+    """Say that the build is still worked on. Raises LostClaimError, StoreAwayError."""
+    update = builds.update().where(*_is_mine(mine)).values(lease_until=clock(store) + ttl)
+    with store.write() as connection:
+        by = connection.execute(update.returning(builds.c.cancelled_by)).scalar()
+    if by is None:
+        raise _tell_lost(mine)
+    return Beat(str(by))
+
+
+def note_mine(
+    store: Store,
+    mine: QueuedBuild,
+    kind: str,
+    fields: Mapping[str, object] | None = None,
+    **values: object,
+) -> None:
+    """Write down an event of the build, with what its row says since then.
+
+    Raises LostClaimError, StoreAwayError.
+    """
+    with write_mine(store, mine) as (connection, now):
+        note_event(connection, mine.id, kind, fields)
+        values["state"] = fold_own([kind], now.state)
+        connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
+
+
+def finish_build(
+    store: Store, mine: QueuedBuild, state: str, note: str, head: str = "", share: Share = FREE
+) -> None:
+    """End it. Raises LostClaimError, StoreAwayError."""
+    with write_mine(store, mine) as (connection, now):
+        close_claim(connection, mine, share)
+        _end(connection, mine, state, note, head, by=now.cancelled_by)
+
+
+def _end(
+    connection: Connection, mine: QueuedBuild, state: str, note: str, head: str, by: str = ""
+) -> None:
+    fields = {"by": by} if state == "CANCELLED" else {"head": head, "note": note}
+    note_event(connection, mine.id, f"build.{state.lower()}", fields)
+    values = {"state": state, "note": note, "waits": ""} | ({"head": head} if head else {})
+    connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
+    drop_answers(connection, mine.id, f"the build is {state}")
+    ring(connection)
+
+
+def list_answers(store: Store, mine: QueuedBuild) -> tuple[Mapping[str, str], ...]:
+    """Return the answers of people that nobody took yet, in order. Raises StoreAwayError."""
+    query = answers.select().where(answers.c.build == mine.id, answers.c.taken == "")
+    with store.read() as connection:
+        rows = connection.execute(query.order_by(answers.c.id)).mappings()
+        return tuple({str(name): str(value) for name, value in row.items()} for row in rows)
+
+
+def take_answer(store: Store, mine: QueuedBuild, answer: str, outcome: str) -> None:
+    """Have an answer be taken, with what came of it. Raises LostClaimError, StoreAwayError."""
+    with write_mine(store, mine) as (connection, _):
+        connection.execute(
+            answers.update()
+            .where(answers.c.id == answer)
+            .values(taken=effects.timestamp(), outcome=outcome)
+        )
+
+
+def _has_answers(connection: Connection, build: str) -> bool:
+    query = select(answers.c.id).where(answers.c.build == build, answers.c.taken == "").limit(1)
+    return connection.execute(query).first() is not None
+
+
+def hand_back(
+    store: Store,
+    mine: QueuedBuild,
+    why: str,
+    share: Share = FREE,
+    *,
+    waits: str = "",
+    after: float = 0.0,
+    shown: Sequence[ShownWork] = (),
+) -> str:
+    """Let it be claimed again: at once, after so many seconds, or once a person answered.
+
+    `waits` names what they are to answer, `shown` is what they are to see of it. Gives who wanted
+    it ended meanwhile: then it is. Raises LostClaimError, StoreAwayError.
+    """
+    now = clock(store)
+    with write_mine(store, mine) as (connection, was):
+        close_claim(connection, mine, share)
+        if by := was.cancelled_by:
+            _end(connection, mine, "CANCELLED", f"cancelled by {by}", "", by=by)
+            return by
+        kind = "build.put-off" if after else "build.released"
+        kind = "build.waits" if waits else kind
+        if waits and _has_answers(connection, mine.id):
+            waits = ""  # it came while the run ended: the next claim takes it
+        note_event(connection, mine.id, kind, {"why": why})
+        write_shown(connection, mine.id, shown)
+        connection.execute(
+            builds.update()
+            .where(builds.c.id == mine.id)
+            .values(
+                state="PENDING",
+                attempts=0,  # nobody was lost
+                waits=waits,
+                note="" if waits else why,
+                spent=builds.c.spent + (now - builds.c.claimed_at),
+                free_at=now + after if after else 0.0,
+                **({"host": ""} if after else {}),
+            )
+        )
+        ring(connection)
+    return ""

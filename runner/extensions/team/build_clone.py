@@ -1,0 +1,400 @@
+"""The clone in which a worker builds: on the build's own branch, as far as the remote's is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.answer import answers
+from runner.app.answer.answer_types import Approve, Reject
+from runner.app.answer.attempts import retry
+from runner.app.answer.waiting import list_waiting
+from runner.app.answer.waiting_document import require_shown
+from runner.app.draft.draft_answers import approve_draft
+from runner.app.inspect.view import View
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.team.build_queue import find_build
+from runner.extensions.team.event_rows import is_copied
+from runner.extensions.team.shown_work import describe_shown
+from runner.journal.lock import RunLock
+from runner.model import Status
+from runner.process.own_command import end_orphan
+from runner.project import Project, find_journal
+from runner.repo.clone import ORIGIN, catch_up, measure_folder, switch_branch
+from runner.repo.foreign_address import (
+    find_identity,
+    login_variables,
+    require_address,
+    require_permitted,
+    require_within,
+)
+from runner.repo.git import StoppedError
+from runner.repo.read import Repository
+from runner.repo.remote import Remote, RemoteAwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from runner.extensions.team.build_queue import QueuedBuild
+    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.store_engine import Store
+    from runner.repo.clone import CloneCache
+
+_CLONE = "repository"
+_FRESH = "replacement"
+_KEPT = "kept-"
+"""Begins the name of a clone that could not be used, and has work that is nowhere else."""
+_GONE = ".gone"
+"""Ends the name of a folder that is being taken away."""
+_WISH = "wish.md"
+_ID_LENGTH = 36
+_ID = re.compile(rf"[0-9a-f-]{{{_ID_LENGTH}}}")
+VIA = "queue"
+"""From where a decision came, as the clone's journal says it."""
+
+
+def _name_folder(build: str) -> str:
+    """The id, where it is one: a row may say anything, and a path would lead elsewhere."""
+    return build if _ID.fullmatch(build) else hashlib.sha256(build.encode()).hexdigest()[:32]
+
+
+@dataclass
+class BuildClone:
+    """One build's folder on this machine; nobody else works in it while it is entered."""
+
+    build: QueuedBuild
+    home: Path
+    """Where the folders of all builds are."""
+    cache: CloneCache
+    person: Mapping[str, str]
+    """The worker's own environment."""
+    permitted: tuple[str, ...] = ()
+    """Which of its variables may be sent to which host, as `TOKEN@HOST`."""
+    folders: tuple[str, ...] = ()
+    """Where repositories of this machine may lie."""
+    stopped: Callable[[], bool] | None = None
+    """Whether the clone is wanted no more; asked while it is made."""
+    folder: Path = field(init=False)
+    kept: str = field(default="", init=False)
+    """Where the clone of before went that could not be used, if it has work of its own."""
+    _lock: RunLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder = self.home / _name_folder(self.build.id)
+        self._lock = RunLock(self.folder)
+
+    def open(self) -> None:
+        """Have the folder alone. One that a stopped worker has still is left to it."""
+        effects.make_folder(self.home, mode=0o700)
+        try:
+            self._lock.acquire()
+            is_free = end_orphan(self.folder)
+        except RunnerError:
+            is_free = False
+        if not is_free:
+            self._lock.release()
+            self.folder = self.home / f"{_name_folder(self.build.id)}-{self.build.token}"
+            self._lock = RunLock(self.folder)
+            self._lock.acquire()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._lock.release()
+
+    @property
+    def place(self) -> Path:
+        """The clone."""
+        return self.folder / _CLONE
+
+    @property
+    def journal(self) -> Path:
+        """Its journal, which is not there before something happened."""
+        return find_journal(self.place, self.build.plan)
+
+    @property
+    def wish(self) -> Path:
+        """The wish, as a file."""
+        return self.folder / _WISH
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Return the environment of our commands there. Raises RunnerError without the login."""
+        require_permitted(self.build.url, self.build.credential, self.permitted)
+        require_within(self.build.url, self.folders)
+        variables = {
+            **self.person,
+            **login_variables(self.build.url, self.build.credential, self.person),
+            "RUNNER_PUBLISH": ORIGIN,
+            "RUNNER_PUBLISH_AT": "task",  # what is proven is seen, and lost with no machine
+            "RUNNER_NOTIFY_ON": "",  # the worker tells of builds by itself
+        }
+        if self.build.plan:
+            variables["RUNNER_TASK_GRAPH"] = self.build.plan
+        return variables
+
+    # --- what it begins with ------------------------------------------------------------
+
+    def prepare(self, save: Callable[[], None]) -> str:
+        """Clone what is not here yet; gives the commit. `save` is called before a clone goes.
+
+        One that cannot be used is replaced once another one is whole. Raises RunnerError with git's
+        words, exit 6 where there is one from before, RemoteAwayError, StoppedError, OSError where
+        the disk resists, and what `save` does: what is here from before is still there then.
+        """
+        build = self.build
+        if not self.place.is_dir():
+            self._drop_replacement()  # whose worker was killed before it took its place
+            self.kept = max(map(str, self.folder.glob(f"{_KEPT}*")), default="")
+            self._clone_into(self.place)
+        elif not self._is_usable():
+            save()
+            self._replace()
+        if build.wish:
+            effects.write_file(self.wish, build.wish.encode("utf-8", "replace"), mode=0o600)
+        with Repository.open(self.place) as repository:
+            return repository.find_head().commit or ""
+
+    def _clone_into(self, place: Path) -> None:
+        _remove_if_possible(self.folder.glob("new-*"))  # of one that was killed
+        who = find_identity(self.person)
+        url = require_address(self.build.url)
+        self.cache.clone(url, self.build.base, place, who, self.environ, self.stopped)
+
+    def _replace(self) -> None:
+        """Another clone in this one's place; what only this one has is kept beside it."""
+        fresh = self._drop_replacement()
+        try:
+            self._clone_into(fresh)
+        except (StoppedError, RemoteAwayError):
+            raise
+        except RunnerError as error:  # a full disk, say: what could not be used may be well again
+            hint = f"what is here from before stays; {error.hint}".rstrip("; ")
+            raise RunnerError(
+                error.message,
+                where=error.where,
+                detail=error.detail,
+                hint=hint,
+                code=ExitCode.CONFLICT,
+            ) from error
+        if self._has_more():
+            self.kept = str(self.folder / f"{_KEPT}{self.build.token}")
+            self.place.rename(self.kept)
+        else:
+            effects.remove_tree(self.place)
+        fresh.rename(self.place)
+
+    def _drop_replacement(self) -> Path:
+        """Where another clone is made; what a worker that was killed left there goes."""
+        fresh = self.folder / _FRESH
+        if fresh.exists():
+            effects.remove_tree(fresh)
+        return fresh
+
+    def _has_more(self) -> bool:
+        """Whether the clone that is here has anything that its remote has not, or may have."""
+        try:
+            with Repository.open(self.place) as repository:
+                return _has_own_work(repository, self.build, self.person)
+        except (RunnerError, OSError):
+            return True
+
+    def _is_usable(self) -> bool:
+        """Whether what is here from before is on the branch, and no damaged repository.
+
+        Raises RemoteAwayError: its branch may be as it has to be.
+        """
+        try:
+            with Repository.open(self.place) as repository:
+                if repository.find_head().ref != f"refs/heads/{self.build.branch}":
+                    return True  # it was left before its branch was made
+        except RunnerError:
+            return False
+        return self.catch_up()
+
+    def go_to_branch(self) -> str:
+        """Be on the build's branch, which the remote has then, too; gives the commit there.
+
+        Raises RunnerError, exit 6 where the remote refuses it.
+        """
+        with Repository.open(self.place) as repository:
+            switch_branch(repository, self.build.branch, self.build.base, self.environ)
+            return repository.find_head().commit or ""
+
+    def catch_up(self) -> bool:
+        """Be as far as the remote's branch; False where that needs another clone.
+
+        Raises RemoteAwayError.
+        """
+        try:
+            with Repository.open(self.place) as repository:
+                return catch_up(repository, self.build.branch, self.environ)
+        except RemoteAwayError:
+            raise
+        except RunnerError:
+            return False
+
+    def require_branch(self) -> None:
+        """Raise RunnerError, exit 6, where another branch is checked out than the build's.
+
+        A command would land there: a clone that is new is on the branch that builds begin on.
+        """
+        with Repository.open(self.place) as repository:
+            if repository.find_head().ref != f"refs/heads/{self.build.branch}":
+                raise RunnerError(
+                    f"the clone is not on {self.build.branch}",
+                    where=str(self.place),
+                    code=ExitCode.CONFLICT,
+                )
+
+    def find_tip(self) -> str:
+        """Where the remote's branch is now. Raises RemoteAwayError."""
+        ref = f"refs/heads/{self.build.branch}"
+        with (
+            Repository.open(self.place) as repository,
+            Remote(repository, ORIGIN, self.environ) as remote,
+        ):
+            return remote.read(ref).get(ref, "")
+
+    def project(self) -> Project:
+        """The project in it. Raises RunnerError for settings that are none."""
+        return Project.open(self.place, self.environ, plan_needed=False)
+
+    def list_tasks(self) -> tuple[str, ...]:
+        """Ids of what is to be built. Raises RunnerError where there is no plan."""
+        if self.build.tasks:
+            return self.build.tasks
+        return tuple(one.id for one in self.project().outline().tasks)
+
+    def list_waiting(self) -> tuple[str, ...]:
+        """What a person is to answer. Raises RunnerError."""
+        project = self.project()
+        with Repository.open(project.root) as repository:
+            known = list_waiting(project, repository, project.state())
+        return tuple(one.task for one in known if one.kind != "blocked" and not one.answered)
+
+    def describe_shown(self) -> tuple[ShownWork, ...]:
+        """The same as a person is shown it. Raises RunnerError."""
+        return describe_shown(self.project())
+
+    # --- answers ------------------------------------------------------------------------
+
+    def take_answer(self, word: str, task: str, reason: str, by: str, seen: str = "") -> str:
+        """Carry out a person's answer to what they were shown; return the result in words."""
+        project, via = self.project(), f"{VIA} by {by}"
+        try:
+            match word:
+                case "approve" if task.upper().startswith("DRAFT-"):
+                    require_shown(project, task, seen)
+                    approve_draft(project, task, by, via)
+                    return f"{task} approved"
+                case "approve":
+                    asked = Approve((task,), via=via, seen=seen)
+                    answers.approve(project, asked, lambda _: None)
+                    return f"{task} approved"
+                case "reject":
+                    answers.reject(
+                        project, Reject((task,), reason, via=via, seen=seen), lambda _: None
+                    )
+                    return f"{task} rejected"
+                case _:
+                    retry(project, (task,), reason, via=via)
+                    return f"{task} is tried again"
+        except RunnerError as error:
+            return f"not done: {error.message}"
+
+    def try_blocked_again(self) -> None:
+        """After a person asked for the whole build again: what was BLOCKED is tried, too."""
+        project = self.project()
+        known = View.of(project).states if project.has_plan else {}  # none: its draft failed
+        stuck = [one for one, state in known.items() if state.status is Status.BLOCKED]
+        for one in stuck:
+            self.take_answer("retry", one, "", self.build.by)
+
+
+# --- what is old ----------------------------------------------------------------------
+
+
+def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str]) -> list[str]:
+    """Take away clones of builds that are over, the oldest first, until the rest fits; whose.
+
+    One stays that has work which its remote has not, now or from before, a journal of which the
+    store lacks a line, or somebody in it.
+    """
+    _remove_if_possible(home.glob(f"*{_GONE}"))  # of a worker that was killed meanwhile
+    found = sorted((one for one in home.glob("*") if one.is_dir()), key=_find_age)
+    sizes = {one: measure_folder(one) for one in found}
+    gone: list[str] = []
+    for one in found:
+        if sum(sizes.values()) > most and _put_aside(store, one, environ):
+            _remove_if_possible([one.with_name(one.name + _GONE)])
+            del sizes[one]
+            gone.append(one.name)
+    return gone
+
+
+def _remove_if_possible(folders: Iterable[Path]) -> None:
+    for one in tuple(folders):
+        with suppress(OSError):
+            effects.remove_tree(one)
+
+
+def _find_age(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
+    """Give it another name where nothing is lost with it; where nobody can say, it stays.
+
+    So whoever has the build again, while it is taken away, begins in a folder of their own.
+    """
+    if any(folder.glob(f"{_KEPT}*")):
+        return False
+    lock = RunLock(folder)
+    try:
+        build = find_build(store, folder.name[:_ID_LENGTH])
+        lock.acquire()
+    except RunnerError:
+        return False
+    try:
+        may_go = build.is_over and _is_kept(store, build, folder / _CLONE, environ)
+        if may_go:
+            folder.rename(f"{folder}{_GONE}")
+    except (RunnerError, OSError):
+        return False
+    else:
+        return may_go
+    finally:
+        lock.release()
+
+
+def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the remote has all commits, and the store the whole journal."""
+    try:
+        journal = find_journal(place, build.plan).read_bytes()
+    except FileNotFoundError:
+        journal = b""
+    if not is_copied(store, build.id, journal):
+        return False
+    with Repository.open(place) as repository:
+        return not _has_own_work(repository, build, environ)
+
+
+def _has_own_work(repository: Repository, build: QueuedBuild, environ: Mapping[str, str]) -> bool:
+    """Whether a clone has commits or files that its remote has not. Raises RunnerError."""
+    ref = f"refs/heads/{build.branch}"
+    variables = {**environ, **login_variables(build.url, build.credential, environ)}
+    with Remote(repository, ORIGIN, variables) as remote:
+        tip = remote.read(ref).get(ref, "")
+    git = repository.git
+    known = (f"--remotes={ORIGIN}", *filter(None, (tip,)))
+    # Drafts, held changes and what is on its way are refs, too.
+    more = git.line("rev-list", "--count", "--all", "HEAD", "--not", *known)
+    return more != "0" or bool(git.line("status", "--porcelain"))

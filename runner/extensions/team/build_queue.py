@@ -1,0 +1,410 @@
+"""The queue: builds that were asked for, shown, ended and tried again by anybody of the team."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.team.build_state import (
+    ANALYZING,
+    ENDS,
+    EXECUTING,
+    PENDING,
+    PLANNING,
+    VERIFYING,
+)
+from runner.extensions.team.doorbell import ring
+from runner.extensions.team.event_rows import note_event, read_lines
+from runner.extensions.team.people import is_same_person
+from runner.extensions.team.shown_work import mark_answered, write_shown
+from runner.extensions.team.store_engine import clock
+from runner.extensions.team.tables import answers, build_tags, builds, events, tasks
+from runner.text.display import display
+from runner.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from runner.extensions.team.repository_list import Registered
+    from runner.extensions.team.store_engine import Store
+
+ISSUE_TAG = "bridge"
+"""Of builds that are an issue's, which no worker takes by itself; and how the bridge asks."""
+_SHORT = 12
+"""Characters of the last part of an id."""
+# No `%` and no `_`: it goes into a `like`, where these stand for other letters.
+_ID = re.compile(r"[0-9a-z-]{1,40}")
+# Narrower than git-check-ref-format(1): a dash at the front would be an option of git's, `..` a
+# range.
+_BRANCH = re.compile(
+    r"(?!.*(?:\.\.|//|\.lock(?:/|$)|/\.))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}(?<![./])"
+)
+_NUMBERS = ("token", "attempts", "lease_until", "free_at", "spent", "claimed_at")
+_OWN_FIRST = 30.0
+"""Seconds for which the host that has a build's work is the only one to go on with it."""
+_MOST = 1000
+_SHOWN = 200
+_GOES_ON = (PENDING, ANALYZING, PLANNING, EXECUTING, VERIFYING)
+_WAITS = "WAITS"
+"""What is counted of builds that are PENDING, and wait for a person."""
+
+
+class UnknownBuildError(RunnerError):
+    """There is no such build, or there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be built."""
+
+    repository: Registered
+    by: str
+    tasks: tuple[str, ...] = ()
+    """Empty: all of the plan."""
+    branch: str = ""
+    """What it lands on; empty: a branch of its own, `feature/<short id>`."""
+    timeout: float = 0.0
+    """Seconds that workers may have it, all claims together; 0: no bound."""
+    priority: int = 0
+    """The higher the earlier."""
+    tags: tuple[str, ...] = ()
+    """A worker has to have all of them."""
+    wish: str = ""
+    """What is wanted, in words: it is drafted, and waits for a person, before it is built."""
+    via: str = "terminal"
+    """From where it is asked: `terminal`, `page`."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedBuild:
+    """One build as the store has it."""
+
+    id: str
+    repository: str
+    url: str
+    credential: str
+    branch: str
+    base: str
+    plan: str
+    tasks: tuple[str, ...]
+    tags: tuple[str, ...]
+    spec: str
+    state: str
+    priority: int
+    timeout: float
+    by: str
+    queued: str
+    worker: str
+    token: int
+    attempts: int
+    waits: str
+    cancelled_by: str
+    host: str
+    place: str
+    head: str
+    note: str
+    wish: str
+    spent: float
+
+    @property
+    def short(self) -> str:
+        """What people call it."""
+        return short_of(self.id)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing follows but a retry."""
+        return self.state in ENDS
+
+
+def short_of(build: str) -> str:
+    """The last part of an id, which is random; the first ones are the moment."""
+    return build.replace("-", "")[-_SHORT:]
+
+
+def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = False) -> QueuedBuild:
+    """Put a build into the queue; the event of it is written with it.
+
+    Raises RunnerError for the branch that it begins on, unless the settings say so.
+    """
+    one, new = wanted.repository, effects.new_id()
+    branch = wanted.branch or f"feature/{short_of(new)}"
+    if not _BRANCH.fullmatch(branch):
+        raise RunnerError("this is no name for a branch", where=branch, hint="--branch feature/csv")
+    if branch == one.branch and not default_branch_too:
+        raise RunnerError(
+            f"{branch} is what builds of {one.name} begin on, and workers do not land there",
+            where="--branch",
+            hint="leave it out: feature/<short id>, then open a pull request",
+            code=ExitCode.PERSON,
+        )
+    asked = [one.url, one.branch, branch, one.plan, sorted(wanted.tasks), wanted.wish]
+    values = {
+        "id": new,
+        "repository": one.name,
+        "url": one.url,
+        "credential": one.credential,
+        "branch": branch,
+        "base": one.branch,
+        "plan": one.plan,
+        "tasks": json.dumps(wanted.tasks),
+        "tags": json.dumps(sorted(set(wanted.tags))),
+        "spec": hashlib.sha256(json.dumps(asked).encode()).hexdigest(),
+        "state": PENDING,
+        "priority": wanted.priority,
+        "timeout": wanted.timeout,
+        "wish": wanted.wish,
+        "by": wanted.by,
+        "queued": effects.timestamp(),
+        **dict.fromkeys(_NUMBERS, 0),
+        **dict.fromkeys(("worker", "host", "waits", "cancelled_by", "place", "head", "note"), ""),
+    }
+    with store.write() as connection:
+        connection.execute(builds.insert().values(**values))
+        for tag in sorted(set(wanted.tags)):
+            connection.execute(build_tags.insert().values(build=new, tag=tag))
+        fields = {"by": wanted.by, "via": wanted.via, "spec": values["spec"]}
+        note_event(connection, new, "build.queued", fields)
+        ring(connection)
+    return find_build(store, new)
+
+
+def list_builds(store: Store, repository: str = "", *, every: bool) -> tuple[QueuedBuild, ...]:
+    """Builds, the newest first: those that are not over, or with `every` the last thousand."""
+    query = builds.select().order_by(builds.c.id.desc()).limit(_MOST)
+    if repository:
+        query = query.where(builds.c.repository == repository)
+    if not every:
+        query = query.where(builds.c.state.not_in(ENDS))
+    with store.read() as connection:
+        return tuple(of_row(row) for row in connection.execute(query).mappings())
+
+
+def count_states(store: Store) -> dict[str, int]:
+    """How many builds that are not over are in each state, those that wait for a person apart."""
+    waits = (builds.c.waits != "").label("waits")
+    query = (
+        select(builds.c.state, waits, func.count())
+        .where(builds.c.state.in_(_GOES_ON))
+        .group_by(builds.c.state, waits)
+    )
+    counted = dict.fromkeys((*_GOES_ON, _WAITS), 0)
+    with store.read() as connection:
+        for state, is_waiting, number in connection.execute(query):
+            counted[_WAITS if is_waiting and state == PENDING else state] += number
+    return counted
+
+
+def of_row(row: Mapping[Any, Any]) -> QueuedBuild:
+    """A build from its row."""
+    values = {name: row[name] for name in QueuedBuild.__slots__}
+    for name in ("tasks", "tags"):
+        values[name] = tuple(json.loads(values[name]))
+    return QueuedBuild(**values)
+
+
+def find_build(store: Store, typed: str) -> QueuedBuild:
+    """The build of an id, or of how a short one begins. Raises RunnerError for none or several."""
+    meant = typed.casefold()
+    if not _ID.fullmatch(meant):
+        raise UnknownBuildError(f"{typed!a} is no build", hint="runner team queue list")
+    with store.read() as connection:
+        rows = connection.execute(builds.select().where(builds.c.id.like(f"%{meant}%"))).mappings()
+        found = [of_row(row) for row in rows]
+    found = [one for one in found if one.id == meant or one.short.startswith(meant)]
+    if len(found) != 1:
+        known = [one.short for one in list_builds(store, every=True)]
+        how = f"{len(found)} builds begin with {typed}" if found else f"there is no build {typed!a}"
+        raise UnknownBuildError(
+            how, hint=did_you_mean(typed, known) or "runner team queue list --all"
+        )
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A build with all that the store has of it."""
+
+    build: QueuedBuild
+    tasks: tuple[Mapping[str, object], ...]
+    events: tuple[Mapping[str, object], ...]
+    """Its own, and the last ones of its clones."""
+    answers: tuple[Mapping[str, object], ...]
+
+
+def look_into(store: Store, build: QueuedBuild) -> Details:
+    """All of one build."""
+    shown = ("time", "type", "task", "journal", "seq")
+    columns = [events.c[name] for name in shown]
+    with store.read() as connection:
+
+        def rows(query: Any) -> tuple[Mapping[str, object], ...]:  # Any: a select
+            return tuple(dict(row) for row in connection.execute(query).mappings())
+
+        last = select(*columns).where(events.c.build == build.id)
+        last = last.order_by(events.c.time.desc(), events.c.seq.desc()).limit(_SHOWN)
+        row = connection.execute(builds.select().where(builds.c.id == build.id)).mappings().one()
+        return Details(
+            of_row(row),
+            rows(tasks.select().where(tasks.c.build == build.id).order_by(tasks.c.task)),
+            rows(last)[::-1],
+            rows(answers.select().where(answers.c.build == build.id).order_by(answers.c.id)),
+        )
+
+
+def cancel_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> str:
+    """Have it ended; its state afterwards. One that goes on is ended by its worker, within seconds.
+
+    Raises RunnerError for one that is over.
+    """
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state in ENDS:
+            raise RunnerError(
+                f"{build.short} is {row.state} already", hint="runner team queue list"
+            )
+        is_waiting = row.state == PENDING
+        kind = "build.cancelled" if is_waiting else "build.cancel-asked"
+        note_event(connection, build.id, kind, {"by": by, "via": via})
+        values: dict[str, object] = {"cancelled_by": by}
+        if is_waiting:
+            values |= {"state": "CANCELLED", "waits": "", "note": f"cancelled by {by}"}
+            drop_answers(connection, build.id, "the build was cancelled")
+        ring(connection)
+        connection.execute(builds.update().where(builds.c.id == build.id).values(**values))
+        return "CANCELLED" if is_waiting else str(row.state)
+
+
+def drop_answers(connection: Connection, build: str, why: str) -> None:
+    """Have nobody wait for answers to be taken: the build has ended."""
+    connection.execute(
+        answers.update()
+        .where(answers.c.build == build, answers.c.taken == "")
+        .values(taken=effects.timestamp(), outcome=why)
+    )
+    write_shown(connection, build, ())
+
+
+def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> None:
+    """Have a build that ended, or waits, tried again: what is DONE on its branch is not built anew.
+
+    Raises RunnerError for one that waits for a worker, or goes on, and for an issue's.
+    """
+    _require_queue(build)
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state not in ENDS and not row.waits:
+            raise RunnerError(
+                f"{build.short} is {row.state}: it ends, or is cancelled, before it is tried again",
+                hint=f"runner team queue show {build.short}",
+            )
+        note_event(connection, build.id, "build.retried", {"by": by, "via": via})
+        values = {"state": PENDING, "waits": "", "cancelled_by": "", "note": ""}
+        numbers = dict.fromkeys(("attempts", "spent", "free_at"), 0)
+        again = builds.update().where(builds.c.id == build.id)
+        connection.execute(again.values(**values, **numbers))
+        ring(connection)
+
+
+def _require_queue(build: QueuedBuild) -> None:
+    if ISSUE_TAG in build.tags:
+        raise RunnerError(
+            f"{build.short} is the build of an issue, and is answered there",
+            hint=f"a comment as `/runner retry` in the issue of {display(build.branch)}",
+            code=ExitCode.CONFLICT,
+        )
+
+
+def _lock(connection: Connection, build: str) -> Any:
+    """The row of a build, which nobody else changes before this transaction ends."""
+    # SQLite knows no FOR UPDATE, and SQLAlchemy says none there: BEGIN IMMEDIATE holds it all.
+    query = builds.select().where(builds.c.id == build).with_for_update()
+    return connection.execute(query).one()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How an answer came, and what it is held to."""
+
+    via: str = "terminal"
+    seen: str = ""
+    """Digest of what they were shown: anything else is not answered; empty asks nothing."""
+    four_eyes: bool = False
+    """Whether who asked for it may not approve it."""
+
+
+def answer_build(
+    store: Store,
+    build: QueuedBuild,
+    answer: tuple[str, str, str],
+    by: str,
+    asked: Asked = Asked(),
+) -> str:
+    """Leave a word (`approve`, `reject`, `retry`), its task and reason for whoever builds it.
+
+    Gives the answer's id. Raises RunnerError for a build that is over, a no without a reason, what
+    is not shown any more, an approval that somebody else has to give, and an issue's build.
+    """
+    _require_queue(build)
+    word, task, reason = answer
+    if word == "reject" and not reason:
+        raise RunnerError("a rejection needs a reason", hint="--reason TEXT")
+    new = effects.new_id()
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state in ENDS:
+            raise RunnerError(
+                f"{build.short} is {row.state}: nothing of it waits",
+                hint=f"runner team queue retry {build.short}",
+                code=ExitCode.CONFLICT,
+            )
+        if asked.four_eyes and word == "approve":
+            _require_other_eyes(connection, build, by)
+        mark_answered(connection, build.id, task, asked.seen, by)
+        values = {"id": new, "build": build.id, "word": word, "task": task, "reason": reason}
+        values |= {"by": by, "given": effects.timestamp(), "taken": "", "outcome": ""}
+        values |= {"via": asked.via, "seen": asked.seen}
+        connection.execute(answers.insert().values(**values))
+        fields = {"by": by, "via": asked.via, "answer": new, "word": word, "task": task}
+        note_event(connection, build.id, "build.answered" if row.waits else "answer.given", fields)
+        if row.waits:
+            connection.execute(
+                builds.update()
+                .where(builds.c.id == build.id)
+                .values(waits="", free_at=clock(store) + _OWN_FIRST)
+            )
+        ring(connection)
+    return new
+
+
+def _require_other_eyes(connection: Connection, build: QueuedBuild, by: str) -> None:
+    """Raise RunnerError where whoever approves asked for it."""
+    if any(is_same_person(by, one) for one in _list_askers(connection, build)):
+        raise RunnerError(
+            "four eyes: you asked for this, so somebody else approves it",
+            where=build.short,
+            hint="the setting four_eyes says so; you may reject it",
+            code=ExitCode.PERSON,
+        )
+
+
+def has_asked(store: Store, build: QueuedBuild, by: str) -> bool:
+    """Whether somebody queued a build, or had it or a task of it tried again."""
+    with store.read() as connection:
+        return any(is_same_person(by, one) for one in _list_askers(connection, build))
+
+
+def _list_askers(connection: Connection, build: QueuedBuild) -> list[str]:
+    asked = select(answers.c.by).where(answers.c.build == build.id, answers.c.word == "retry")
+    own = (json.loads(line) for line in read_lines(connection, build.id))
+    again = [str(one.get("by", "")) for one in own if one["type"] == "build.retried"]
+    return [build.by, *again, *connection.execute(asked).scalars()]

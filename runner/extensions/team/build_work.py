@@ -1,0 +1,387 @@
+"""What a worker does for one build, from its claim to its end.
+
+The run is a process of its own session: it lands by the lease in the remote alone, and goes on
+while the store is away. What it tells is copied from its journal; what people say is taken to it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from runner import effects
+from runner.app.answer.waiting_document import require_shown
+from runner.errors import ExitCode, MachineError, RunnerError
+from runner.extensions.team.budget_share import FREE, Share
+from runner.extensions.team.build_claim import (
+    LostClaimError,
+    finish_build,
+    hand_back,
+    list_answers,
+    note_mine,
+    take_answer,
+)
+from runner.extensions.team.build_state import count_since_retry, was_retried
+from runner.extensions.team.event_rows import list_own_types
+from runner.extensions.team.heartbeat import Heartbeat
+from runner.extensions.team.journal_copy import JournalCopy
+from runner.extensions.team.store_engine import StoreAwayError, UnfitValueError
+from runner.extensions.team.team_budget import read_share
+from runner.extensions.team.work_end import (
+    LONGEST_NOTE,
+    CommandEnd,
+    WorkEnd,
+    describe_blocked,
+    join_lines,
+    shorten,
+)
+from runner.process import platform
+from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
+from runner.repo.clone import ORIGIN, find_lack
+from runner.repo.git import disk_error
+from runner.repo.remote import AWAY, RemoteAwayError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+
+    from runner.config.settings import Settings
+    from runner.extensions.team.build_clone import BuildClone
+    from runner.extensions.team.build_queue import QueuedBuild
+    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.store_engine import Store
+
+T = TypeVar("T")
+_TICK, _AWAY = 0.2, 2.0
+"""Seconds between looks at a run that goes on, and before a store that was away is asked again."""
+_PATIENCE = 60.0
+"""Seconds that a run has to hand back what it holds, once it was asked to end."""
+_MOST = 4 << 20
+_FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
+_PUT_OFF = 10
+"""Times that a build is put off, because others hold its branch or its remote is away."""
+_LONGER = 60.0
+"""Seconds beside two ttl for which a branch that others hold is waited for with a claim."""
+_ANSWERED = (ExitCode.FAILED, ExitCode.PERSON, ExitCode.REGRESSION)
+"""Ends of a run that a person's word may change."""
+
+
+@dataclass
+class BuildWork:
+    """One claim of one build."""
+
+    store: Store
+    mine: QueuedBuild
+    clone: BuildClone
+    settings: Settings
+    rung: threading.Event
+    """Set when something new may be in the store."""
+    is_over: Callable[[], bool]
+    """Whether the worker is to end."""
+    tell: Callable[[str], None]
+    _copy: JournalCopy = field(init=False)
+    _heart: Heartbeat = field(init=False)
+    _tasks: tuple[str, ...] = ()
+    _shown: tuple[ShownWork, ...] = ()
+    _given: Share = FREE
+    """What this claim may take."""
+    _has_answered: bool = False
+    """Whether an answer came while the run went on, which it may not have heard any more."""
+    _began: float = 0.0
+    _looked: float = 0.0
+    _away_until: float = 0.0
+
+    def go(self) -> WorkEnd:
+        """Do it, and have the store say how it ended."""
+        self._began = effects.monotonic()
+        pace = (self.settings.worker_beat, self.settings.worker_ttl)
+        self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
+        self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
+        self.clone.stopped = self._wants_end
+        with self._heart:
+            try:
+                end = self._finish(self._work())
+            except LostClaimError as error:
+                return WorkEnd("", error.message)
+            finally:
+                self.clone.close()
+        return end
+
+    # --- the way ------------------------------------------------------------------------
+
+    def _work(self) -> WorkEnd:
+        try:
+            self._given = self._insist(lambda: read_share(self.store, self.mine))
+            self.clone.open()
+            self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
+            if why := self._find_stop():
+                return why
+            self._prepare()
+            if why := self._find_stop():
+                return why
+            self._insist(lambda: self._take_answers(is_running=False))
+            return self._show(self._draft() or self._build())
+        except (LostClaimError, StoreAwayError):
+            raise
+        except OSError as error:  # no room, no process, what nobody may take away: this machine's
+            return self._find_stop() or self._put_off(str(error))
+        except RunnerError as error:
+            if why := self._find_stop():
+                return why
+            if lack := self._find_lack(f"{error.message} {error.detail}"):
+                return self._put_off(lack)  # another machine may well build it
+            where = f" ({error.where})" if error.where else ""
+            reason = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
+            if error.code is ExitCode.CONFLICT or isinstance(
+                error, (MachineError, RemoteAwayError)
+            ):
+                return self._put_off(reason)
+            return WorkEnd("FAILED", shorten(reason))
+
+    def _show(self, end: WorkEnd) -> WorkEnd:
+        """With what a person is to see of it."""
+        self._shown = self.clone.describe_shown() if end.waits else ()
+        return end
+
+    def _find_lack(self, text: str) -> str:
+        """Return why this machine's disk failed, by an error text and by trying; or empty."""
+        home, copies = self.clone.home, self.clone.cache.folder
+        return str(disk_error(text, home) or find_lack(home, copies, is_written=True) or "")
+
+    def _note(self, kind: str, fields: Mapping[str, object] | None = None, **row: object) -> None:
+        self._insist(lambda: note_mine(self.store, self.mine, kind, fields, **row))
+
+    def _list_own(self) -> list[str]:
+        return self._insist(lambda: list_own_types(self.store, self.mine.id))
+
+    def _insist(self, ask: Callable[[], T]) -> T:
+        """Have the store answer, however long it is away. Raises StoreAwayError at an end."""
+        while True:
+            try:
+                return ask()
+            except StoreAwayError:
+                if self.is_over() or self._heart.is_lost:
+                    raise
+                time.sleep(_AWAY)
+
+    def _prepare(self) -> None:
+        self._note("clone.started", {"url": self.mine.url})
+        copy = JournalCopy(self.clone.journal, self.mine.branch)
+        commit = self.clone.prepare(lambda: self._insist(lambda: copy.save(self.store, self.mine)))
+        fields = {"commit": commit, "kept": self.clone.kept}
+        self._note("clone.completed", fields, place=str(self.clone.place))
+        if self.clone.kept:
+            self.tell(f"{self.mine.short}: {self.clone.kept} cannot be built in: it has work")
+        self._note("push.started", {"branch": self.mine.branch})
+        try:
+            tip = self.clone.go_to_branch()
+        except RunnerError as error:
+            self._note("push.failed", {"why": shorten(error.message)})
+            raise
+        self._note("push.completed", {"branch": self.mine.branch, "commit": tip})
+        self._note("analysis.started")
+        self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
+        if was_retried(self._list_own()):
+            self.clone.try_blocked_again()
+
+    def _draft(self) -> WorkEnd | None:
+        """A wish in words waits as a draft of a plan, until somebody approved it."""
+        if not self.mine.wish:
+            return None
+        state = self.clone.project().state()
+        if state.drafts and not state.open_drafts:
+            return None
+        if not state.open_drafts:
+            ran = self._run("draft", "--json", "--trust", "--file", str(self.clone.wish))
+            if why := self._find_stop():
+                return why
+            state = self.clone.project().state()
+            if not state.open_drafts:
+                self._copy.is_reported = False  # nothing is in the journal of a draft that failed
+                return WorkEnd("FAILED", f"no draft could be taken: {ran.stderr}", ending="blocked")
+        waits = f"DRAFT-{state.open_drafts[-1].number}"
+        return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+
+    def _build(self) -> WorkEnd:
+        """The ordinary run; where another one holds the branch still, it is waited for."""
+        self._tasks = self.clone.list_tasks()
+        self._note("analysis.completed", {"tasks": len(self._tasks)})
+        until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
+        while True:
+            self._has_answered = False
+            if self._share.left == 0.0:
+                return WorkEnd("PENDING", str(self._share))
+            ran = self._run("run", "--json", "--yes", "--trust", "--", *self.mine.tasks)
+            if why := self._find_stop():
+                return why
+            if self._has_answered and ran.code in _ANSWERED:
+                continue
+            if ran.code != ExitCode.CONFLICT or effects.monotonic() > until:
+                return self._judge(ran)
+            self.tell(f"{self.mine.short}: {ran.stderr.splitlines()[0] if ran.stderr else 'held'}")
+            self._pause(self.settings.lease_seconds / 5)
+            if not self.clone.catch_up():  # it is made anew by the next claim, on its branch
+                return self._put_off(ran.stderr)
+
+    def _pause(self, seconds: float) -> None:
+        until = effects.monotonic() + seconds
+        while effects.monotonic() < until and not self._find_stop():
+            self.rung.wait(_TICK)
+            self.rung.clear()
+
+    def _judge(self, ran: CommandEnd) -> WorkEnd:
+        """What the end of a run means for the build."""
+        match ran.code:
+            case ExitCode.OK:
+                return WorkEnd("COMPLETED", head=self.clone.find_tip(), ending="done")
+            case _ if ran.code in _ANSWERED and (waits := ", ".join(self.clone.list_waiting())):
+                return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+            case ExitCode.CONFLICT:
+                return self._put_off(ran.stderr)
+            case _ if f"{ORIGIN} {AWAY}" in ran.stderr:  # it did when the clone was made
+                return self._put_off(ran.stderr)
+            case ExitCode.USAGE if lack := self._find_lack(ran.stderr):
+                return self._put_off(lack)
+            case ExitCode.STOPPED if self._share.is_used:
+                return WorkEnd("PENDING", str(self._share))
+            case ExitCode.REGRESSION:
+                return WorkEnd("FAILED", ran.stderr, ending="regression")
+            case ExitCode.FAILED:
+                return WorkEnd("FAILED", describe_blocked(ran), ending="blocked")
+            case _:
+                return WorkEnd("FAILED", ran.stderr or f"the run ended with exit {ran.code}")
+
+    def _put_off(self, why: str) -> WorkEnd:
+        """Not now: others build this branch, or the remote is away."""
+        tries = count_since_retry(self._list_own(), "build.put-off")
+        if tries >= _PUT_OFF:
+            return WorkEnd("FAILED", shorten(why))
+        pause = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+        return WorkEnd("PENDING", shorten(why), after=pause)
+
+    @property
+    def _share(self) -> Share:
+        spent, is_whole = self._copy.dollars, self._copy.is_cost_known
+        return replace(self._given, spent=spent, is_whole=is_whole)
+
+    def _find_stop(self) -> WorkEnd | None:
+        """Why nothing more is to be done for it here."""
+        if self._heart.is_lost:
+            raise LostClaimError(f"{self.mine.short} was handed on to another worker")
+        if by := self._heart.cancelled_by:
+            return WorkEnd("CANCELLED", f"cancelled by {by}")
+        limit = self.mine.timeout
+        if limit and self.mine.spent + effects.monotonic() - self._began > limit:
+            return WorkEnd("FAILED", f"it took longer than its {limit:g} s")
+        if self.is_over():
+            return WorkEnd("PENDING", "its worker was ended")
+        return None
+
+    # --- a command that goes on ---------------------------------------------------------
+
+    def _run(self, *words: str) -> CommandEnd:
+        """A command of ours on the build's branch, to its end, or until it is to be ended."""
+        self.clone.require_branch()
+        environ = self._share.limit(self.clone.environ, self.settings)
+        command = OwnCommand(words, self.clone.place, environ, stays=True)
+        try:
+            record_child(self.clone.folder, command.pid)
+            code = self._watch(command)
+            output, errors = command.read(_MOST)
+        except BaseException:
+            command.end()
+            raise
+        finally:
+            command.forget()
+            forget_child(self.clone.folder)
+        stderr = join_lines(errors.decode("utf-8", "replace"))
+        return CommandEnd(code, stderr[-LONGEST_NOTE:], read_document(output))
+
+    def _watch(self, command: OwnCommand) -> int:
+        asked: float | None = None
+        while (code := command.wait(_TICK)) is None:
+            self._look()
+            if asked is None:
+                if self._wants_end():
+                    asked = effects.monotonic()
+                    platform.interrupt(command.pid, lambda: True)
+            elif effects.monotonic() > asked + _PATIENCE:
+                self._copy.is_reported = False
+                command.end()
+        self._copy_rest()
+        return code
+
+    def _wants_end(self) -> bool:
+        try:
+            return self._find_stop() is not None
+        except LostClaimError:
+            return True
+
+    def _look(self) -> None:
+        """Take what is new there here, and what is new here there; a store that is away waits."""
+        now = effects.monotonic()
+        if now < self._away_until or self._heart.is_lost:
+            return
+        try:
+            while self._copy.step(self.store, self.mine, self._tasks):
+                pass
+            if self.rung.is_set() or now > self._looked + self.settings.worker_poll:
+                self.rung.clear()
+                self._looked = now
+                self._take_answers(is_running=True)
+                self._heart.look()
+        except StoreAwayError:
+            self._away_until = now + _AWAY
+        except LostClaimError:
+            self._heart.is_lost = True
+
+    def _copy_rest(self) -> None:
+        with suppress(StoreAwayError, LostClaimError, UnfitValueError):
+            while self._copy.step(self.store, self.mine, self._tasks):
+                pass
+
+    def _take_answers(self, *, is_running: bool) -> None:
+        """Carry out the new answers of people, in order.
+
+        Raises LostClaimError, StoreAwayError: then it is done again, and changes nothing more.
+        """
+        for one in list_answers(self.store, self.mine):
+            is_draft = one["task"].upper().startswith("DRAFT-")
+            if is_draft and one["word"] == "reject":
+                if is_running:
+                    continue
+                outcome = self._reject_draft(one["task"], one["reason"], one["seen"])
+            else:
+                answer = (one[name] for name in ("word", "task", "reason", "by", "seen"))
+                outcome = self.clone.take_answer(*answer)
+            take_answer(self.store, self.mine, one["id"], shorten(outcome))
+            self._has_answered = True
+
+    def _reject_draft(self, item: str, reason: str, seen: str) -> str:
+        """By a command, which drafts anew and takes its time."""
+        try:
+            require_shown(self.clone.project(), item, seen)
+        except RunnerError as error:
+            return f"not done: {error.message}"
+        ran = self._run("reject", item, f"--reason={reason}")
+        return f"{item} rejected" if ran.code == ExitCode.PERSON else f"not done: {ran.stderr}"
+
+    # --- the end ------------------------------------------------------------------------
+
+    def _finish(self, end: WorkEnd) -> WorkEnd:
+        """Write it down, however long the store is away; how it ended. Raises LostClaimError."""
+
+        def say() -> WorkEnd:
+            with suppress(UnfitValueError):  # what the build ended by, perhaps
+                while self._copy.step(self.store, self.mine, ()):
+                    pass
+            if end.state == "PENDING":
+                known = (self.store, self.mine, end.note, self._share)
+                by = hand_back(*known, waits=end.waits, after=end.after, shown=self._shown)
+                return WorkEnd("CANCELLED", f"cancelled by {by}") if by else end
+            finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
+            return end
+
+        return self._insist(say)

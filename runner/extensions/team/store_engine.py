@@ -1,0 +1,314 @@
+"""The store: SQLite for one machine, PostgreSQL for several; one way to read and write both."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Float, event, inspect, literal_column, text
+
+from runner import effects
+from runner.config.paths import expand_home
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.team.tables import REVISION, metadata
+from runner.lazy_module import lazy_module
+from runner.process.platform import file_system_of
+
+if TYPE_CHECKING:
+    import getpass
+    import socket
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import ColumnElement, Connection, Engine
+else:
+    getpass = lazy_module("getpass")
+    socket = lazy_module("socket")
+
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs"}
+    | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "glusterfs", "ocfs2", "gfs2"}
+)
+"""Where the locks of two machines do not see each other, so that SQLite would lose writes."""
+# Up to the `@`, as SQLAlchemy reads it: a password made as base64 has slashes.
+_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
+_USER = re.compile(r"(://)[^:/@\s]*(?::[^@\s]*)?@")
+_LOGIN = re.compile(r"[?&](?:ssl)?(?:password|user)=[^&\s]*", re.IGNORECASE)
+_BUSY = 30.0
+"""Seconds for which a writer waits for another one."""
+_CONNECT = 10
+_IDLE = 30
+"""Seconds after which PostgreSQL ends a transaction in which nobody says anything: a client that
+was stopped, or cut off, would keep its rows locked."""
+
+
+class StoreAwayError(RunnerError):
+    """The store did not answer: nothing was begun, and nothing that goes on is harmed."""
+
+
+class UnfitValueError(RunnerError):
+    """The store answers, and cannot keep what it was given: asking again changes nothing."""
+
+
+def find_address(places_state: Path, given: str) -> str:
+    """The store that is meant: a URL as it stands, a path as SQLite, empty for the default.
+
+    Raises RunnerError for another kind of server.
+    """
+    if not given:
+        return f"sqlite:///{places_state / 'team' / 'store.sqlite'}"
+    if "://" not in given:
+        return f"sqlite:///{expand_home(given).absolute()}"
+    kind, _, rest = given.partition("://")
+    if kind in ("postgresql", "postgres", "postgresql+psycopg"):
+        return f"postgresql+psycopg://{rest}"
+    if kind == "sqlite" and rest.startswith("/"):
+        return given
+    raise RunnerError(
+        f"a store of this kind is not known: {kind}",
+        where=hide_password(given),
+        hint="postgresql://USER@HOST/DATABASE, or a path for SQLite",
+    )
+
+
+def hide_password(address: str) -> str:
+    """An address as it may be shown."""
+    shown = _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+    return _QUERY.sub(r"\1…", shown)
+
+
+def name_place(address: str) -> str:
+    """Which store it is, whoever comes to it by which password."""
+    if address.startswith("sqlite:"):
+        return address
+    shown = _USER.sub(r"\1", address.replace("postgresql+psycopg", "postgresql"))
+    return _LOGIN.sub("", shown).rstrip("?")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store; any thread and process may have one of its own. `close` lets go of it."""
+
+    engine: Engine
+    address: str
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it serves this machine alone."""
+        return self.engine.dialect.name == "sqlite"
+
+    @property
+    def shown(self) -> str:
+        """Its address, for people."""
+        return hide_password(self.address)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction, which nobody else's comes between. Raises StoreAwayError."""
+        with self._convert_errors(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One look at everything as it stood at one moment. Raises StoreAwayError."""
+        # PostgreSQL's default shows each statement another moment (chapter 13.2.1, Read
+        # Committed).
+        options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with (
+            self._convert_errors(),
+            self.engine.connect().execution_options(reads=True, **options) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def hold(self) -> Iterator[Connection]:
+        """A connection outside of any transaction, to listen on. Raises StoreAwayError."""
+        with (
+            self._convert_errors(),
+            self.engine.connect().execution_options(
+                isolation_level="AUTOCOMMIT", holds=True
+            ) as connection,
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _convert_errors(self) -> Iterator[None]:
+        from sqlalchemy.exc import (
+            DatabaseError,
+            DataError,
+            IntegrityError,
+            InterfaceError,
+            TimeoutError,  # noqa: A004 - of its pool: all connections are taken
+        )
+
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except (DataError, UnicodeEncodeError, OverflowError) as error:
+            raise UnfitValueError(
+                "the store cannot keep this: a text that is no UTF-8, or a number too large",
+                where=self.shown,
+                hint="say it otherwise",
+                code=ExitCode.USAGE,
+            ) from error
+        except (DatabaseError, InterfaceError, TimeoutError) as error:
+            lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+            raise StoreAwayError(
+                "the store does not answer",
+                where=self.shown,
+                detail=hide_password(lines[0] if lines else ""),
+                hint="look after it, then again; runner team store check",
+                code=ExitCode.USAGE,
+            ) from error
+
+
+def clock(store: Store) -> ColumnElement[float]:
+    """Seconds since 1970 by the store's own clock, while a statement is carried out."""
+    clock_sql = (
+        # 2440587.5 is 1970-01-01 as a Julian day. Not now(), which stands still from a
+        # transaction's start (PostgreSQL, 9.9.5): a claim that waited for a lock would begin in
+        # the past.
+        "((julianday('now') - 2440587.5) * 86400.0)"
+        if store.is_sqlite
+        else "extract(epoch from clock_timestamp())::double precision"
+    )
+    return literal_column(clock_sql, Float())
+
+
+def open_engine(address: str) -> Store:
+    """The store at an address, whatever is in it. Raises RunnerError where it cannot be used."""
+    from sqlalchemy import create_engine
+
+    if not address.startswith("sqlite:"):
+        engine = create_engine(
+            address,
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": _CONNECT,
+                # Else a connection that was cut off is waited for a quarter of an hour (tcp(7),
+                # tcp_retries2).
+                "tcp_user_timeout": 1000 * _CONNECT,
+                "options": f"-c idle_in_transaction_session_timeout={_IDLE}s",
+            },
+        )
+        return Store(engine, address)
+    path = Path(address.removeprefix("sqlite:///"))
+    require_local(path)
+    engine = create_engine(address, connect_args={"timeout": _BUSY})
+    _set_up_sqlite(engine)
+    return Store(engine, address)
+
+
+def require_local(path: Path) -> None:
+    """Raise RunnerError for a path on a network file system, where SQLite may not be."""
+    there = next(one for one in (path, *path.parents) if one.exists())
+    # WAL needs memory that all its processes share (sqlite.org/wal.html), and locks of network
+    # file systems are often none (sqlite.org/howtocorrupt.html, 2.1).
+    kind = file_system_of(there)
+    if kind in _NETWORK:
+        raise RunnerError(
+            f"SQLite serves one machine, and this is a network file system ({kind})",
+            where=str(path),
+            hint="--store postgresql://USER@HOST/DATABASE, or a path on a disk of this machine",
+        )
+
+
+def _set_up_sqlite(engine: Engine) -> None:
+    def connected(raw: Any, _record: object) -> None:  # Any: the driver's own connection
+        raw.isolation_level = None  # the driver begins nothing by itself
+        for word in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            raw.execute(f"PRAGMA {word}")
+
+    def began(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        # A reader that becomes a writer is refused at once where somebody wrote in between, and
+        # no waiting helps (sqlite.org/isolation.html): who means to write says so first.
+        if not options.get("holds"):
+            connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", began)
+
+
+def read_revision(store: Store) -> str:
+    """The schema that is in the store; empty for none. Raises StoreAwayError."""
+    with store.read() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return ""
+        return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+
+
+@contextmanager
+def open_store(address: str) -> Iterator[Store]:
+    """The store, with exactly the schema of this runner. Raises RunnerError for any other."""
+    path = address.removeprefix("sqlite:///")
+    if path != address and not os.path.exists(path):  # noqa: PTH110 - text
+        raise _make_missing(address)
+    store = open_engine(address)
+    try:
+        found = read_revision(store)
+        if not found:
+            raise _make_missing(address)
+        if found != REVISION:
+            is_older = found < REVISION
+            raise RunnerError(
+                f"the store has the schema {found}, and this runner knows {REVISION}",
+                where=store.shown,
+                hint="runner team store backup FILE, then runner team store init"
+                if is_older
+                else "update the runner (`pip install -U task-graph-runner`)",
+            )
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def new_store(address: str) -> Iterator[Store]:
+    """The store, whatever is in it, while entered; the file of a SQLite one is made."""
+    make_place(address)
+    store = open_engine(address)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _make_missing(address: str) -> RunnerError:
+    return RunnerError(
+        "there is no store yet", where=hide_password(address), hint="runner team store init"
+    )
+
+
+def make_place(address: str) -> None:
+    """Have the folder of a SQLite store, which nobody else may read."""
+    path = address.removeprefix("sqlite:///")
+    if path != address:
+        require_local(Path(path))
+        effects.make_folder(Path(path).parent, mode=0o700)
+        effects.step("open", path)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def list_tables() -> tuple[str, ...]:
+    """Names of the tables, each behind those that it refers to."""
+    return tuple(table.name for table in metadata.sorted_tables)
+
+
+def find_actor(environ: Mapping[str, str]) -> str:
+    """Who speaks here: the person's name on this machine, as the lease says it, too."""
+    try:
+        name = environ.get("LOGNAME") or getpass.getuser()
+    except (OSError, KeyError):
+        name = "somebody"
+    return f"{name}@{socket.gethostname()}"

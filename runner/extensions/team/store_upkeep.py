@@ -1,0 +1,304 @@
+"""Upkeep of the store: from version to version, copied elsewhere, old copies taken away.
+
+From one schema of the store to another, by the steps in `migrations`.
+
+All that is in the store as one file of JSON lines, and back: into SQLite or PostgreSQL alike.
+
+The first line says the schema, the last how many rows there are and their digest.
+
+What may go from the store: copies of the journals of builds that are over, whole builds only.
+
+A build's own events, its row and its tasks stay. That its copies went is an event of its own, the
+last one until it is tried again: by it `projections` leaves the build as it is, and who retries it
+has its journal copied anew, from its first line on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import MetaData, delete, func, inspect, select
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.extensions import registry
+from runner.extensions.interface import load
+from runner.extensions.team.build_state import ENDS
+from runner.extensions.team.event_rows import note_event
+from runner.extensions.team.store_engine import list_tables, read_revision
+from runner.extensions.team.tables import REVISION, builds, events, metadata
+from runner.lazy_module import lazy_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+    from runner.extensions.interface import Extension
+    from runner.extensions.team.store_engine import Store
+else:
+    command = lazy_module("alembic.command")  # a package does not load its modules by itself
+
+# --- versions -------------------------------------------------------------------------
+
+
+_STEPS = Path(__file__).parent / "migrations"
+NOTHING = "base"
+
+
+def _configure(connection: Connection) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    # Alembic's Config is a ConfigParser, to which `%` begins an interpolation.
+    config.set_main_option("script_location", str(_STEPS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def go_up(connection: Connection, revision: str = REVISION) -> None:
+    """Bring the schema up, with what is in it, within the connection's transaction."""
+    command.upgrade(_configure(connection), revision)
+
+
+def go_down(connection: Connection, revision: str) -> None:
+    """Bring the schema down; what the older one has no place for is gone."""
+    command.downgrade(_configure(connection), revision)
+
+
+def bring_up(store: Store) -> str:
+    """Make the schema, or bring an older one up to this runner's; gives the one that was there.
+
+    Raises RunnerError for a schema that this runner does not know.
+    """
+    before = read_revision(store)
+    if before:
+        require_known(before)
+    with store.write() as connection:
+        go_up(connection)
+        for one in registry.others():
+            if one.migrations:
+                _go_up_for(one, connection)
+    return before
+
+
+def _go_up_for(extension: Extension, connection: Connection) -> None:
+    """Apply the revisions of another extension, whose version is in a table of its own."""
+    config = _configure(connection)
+    (folder,) = load(extension.migrations).__path__
+    # So a path may hold spaces; the second is its name since alembic 1.16.
+    for option in ("version_path_separator", "path_separator"):
+        config.set_main_option(option, "os")
+    config.set_main_option("version_locations", str(folder).replace("%", "%%"))
+    config.attributes["version_table"] = f"alembic_version_{extension.name}"
+    command.upgrade(config, "head")
+
+
+def require_known(revision: str) -> None:
+    """Raise RunnerError for a schema that this runner has no step to."""
+    if revision > REVISION or not any((_STEPS / "versions").glob(f"{revision}_*.py")):
+        raise RunnerError(
+            f"the schema {revision} is not known",
+            hint="update the runner (`pip install -U task-graph-runner`)",
+        )
+
+
+# --- copies ---------------------------------------------------------------------------
+
+
+_KIND = "runner-store"
+_AT_ONCE = 500
+
+
+def back_up(store: Store, path: Path) -> int:
+    """Write everything as it stood at one moment; gives the number of rows.
+
+    Raises RunnerError for a path that is there already, OSError where it cannot be written.
+    """
+    if path.exists():
+        raise RunnerError("this file is there already", where=str(path), hint="name another one")
+    rows, lines = 0, [_line({"kind": _KIND, "v": 1, "schema": REVISION, "time": _now()})]
+    with store.read() as connection:
+        for name in list_tables():
+            for row in connection.execute(metadata.tables[name].select()).mappings():
+                lines.append(_line({"table": name, "row": dict(row)}))
+                rows += 1
+    digest = hashlib.sha256(b"".join(lines)).hexdigest()
+    lines.append(_line({"rows": rows, "sha256": digest}))
+    effects.write_file(path, b"".join(lines), mode=0o600)
+    return rows
+
+
+def restore(store: Store, path: Path) -> int:
+    """Put a backup into an empty store, all of it or nothing; gives the number of rows.
+
+    Raises RunnerError for a file that is not whole, and for a store in which there is something.
+    """
+    lines = path.read_bytes().splitlines(keepends=True)
+    schema = _require_whole(path, lines)
+    if read_revision(store):
+        with store.read() as connection:
+            full = [
+                name
+                for name in list_tables()
+                if connection.execute(metadata.tables[name].select().limit(1)).first()
+            ]
+        if full:
+            raise RunnerError(
+                f"the store is not empty: {', '.join(full)}",
+                where=store.shown,
+                hint="restore into a new one: --store PATH or URL",
+            )
+    _fill(store, schema, [json.loads(line) for line in lines[1:-1]])
+    return len(lines) - 2
+
+
+def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
+    with store.write() as connection:
+        if _has_schema(connection):
+            go_down(connection, NOTHING)
+        go_up(connection, schema)
+        # As the tables of that schema really are: it may be an older one than `tables` says.
+        there = MetaData()
+        there.reflect(connection)
+        for name, some in _group(rows):
+            connection.execute(there.tables[name].insert(), some)
+        go_up(connection)
+
+
+def _has_schema(connection: Any) -> bool:
+    return bool(inspect(connection).has_table("alembic_version"))
+
+
+def _group(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Rows of one table together, some hundred at once, in the order of the file."""
+    for name in dict.fromkeys(one["table"] for one in rows):
+        own = (one["row"] for one in rows if one["table"] == name)
+        while some := list(islice(own, _AT_ONCE)):
+            yield name, some
+
+
+def _require_whole(path: Path, lines: list[bytes]) -> str:
+    """The schema of a backup that is whole."""
+    try:
+        head, end = json.loads(lines[0]), json.loads(lines[-1])
+        digest = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+        is_whole = head["kind"] == _KIND and end["rows"] == len(lines) - 2
+        is_whole = is_whole and end["sha256"] == digest
+        schema = str(head["schema"])
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        is_whole, schema = False, ""
+    if not is_whole:
+        raise RunnerError(
+            "this is no whole backup of a store", where=str(path), hint="take another backup"
+        )
+    require_known(schema)
+    return schema
+
+
+def _line(value: dict[str, object]) -> bytes:
+    # In ASCII with every control escaped, so no value can end a line (JSON Lines).
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _now() -> str:
+    return effects.timestamp()
+
+
+# --- what is taken away ---------------------------------------------------------------
+
+
+_PRUNED = "build.pruned"
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A build whose copies went, or would go."""
+
+    id: str
+    repository: str
+    state: str
+    ended: str
+    """When its last own event was."""
+    journals: int
+    events: int
+
+
+def is_pruned(connection: Connection, build: str) -> bool:
+    """Whether the copies of a build's journals went, and it was not tried again since."""
+    query = select(events.c.type).where(events.c.journal == build)
+    last = query.order_by(events.c.seq.desc()).limit(1)
+    return connection.execute(last).scalar() == _PRUNED
+
+
+def count_pruned(store: Store) -> int:
+    """How many builds are so."""
+    with store.read() as connection:
+        over = connection.execute(select(builds.c.id).where(builds.c.state.in_(ENDS))).scalars()
+        return sum(is_pruned(connection, str(id_)) for id_ in over.all())
+
+
+def prune_copies(store: Store, seconds: float, by: str, *, dry_run: bool) -> Iterator[Pruned]:
+    """Take away the copies of builds that ended so long ago, the oldest build first.
+
+    Each build is one transaction, in which it is looked at again: one that somebody has tried
+    again meanwhile keeps all.
+    """
+    before = (effects.now() - timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+    before = before.replace("+00:00", "Z")
+    after = ""
+    while some := _list_candidates(store, before, after):
+        for id_ in some:
+            with store.read() if dry_run else store.write() as connection:
+                found = _find(connection, id_, before)
+                if found is not None and not dry_run:
+                    _take_away(connection, found, by)
+            if found is not None:
+                yield found
+        after = some[-1]
+
+
+def _list_candidates(store: Store, before: str, after: str) -> list[str]:
+    last = select(func.max(events.c.time)).where(events.c.journal == builds.c.id)
+    copies = select(events.c.seq).where(
+        events.c.build == builds.c.id, events.c.journal != builds.c.id
+    )
+    query = select(builds.c.id).where(
+        *(builds.c.state.in_(ENDS), builds.c.id > after),
+        *(last.scalar_subquery() < before, copies.exists()),
+    )
+    with store.read() as connection:
+        return list(connection.execute(query.order_by(builds.c.id).limit(_AT_ONCE)).scalars())
+
+
+def _find(connection: Connection, id_: str, before: str) -> Pruned | None:
+    """What would go of a build; where the transaction writes, nobody else changes its row."""
+    query = select(builds.c.repository, builds.c.state)
+    query = query.where(builds.c.id == id_, builds.c.state.in_(ENDS))
+    if not connection.get_execution_options().get("reads"):
+        query = query.with_for_update()
+    row = connection.execute(query).one_or_none()
+    last = select(func.max(events.c.time)).where(events.c.journal == id_)
+    ended = str(connection.execute(last).scalar() or "")
+    copies = select(func.count(), func.count(events.c.journal.distinct())).where(
+        events.c.build == id_, events.c.journal != id_
+    )
+    number, journals = connection.execute(copies).one()
+    if row is None or not number or ended >= before:
+        return None
+    return Pruned(id_, row.repository, row.state, ended, journals, number)
+
+
+def _take_away(connection: Connection, found: Pruned, by: str) -> None:
+    copies = (events.c.build == found.id) & (events.c.journal != found.id)
+    connection.execute(delete(events).where(copies))
+    fields = {"by": by, "journals": found.journals, "events": found.events}
+    note_event(connection, found.id, _PRUNED, fields)

@@ -1,0 +1,184 @@
+"""What people of a team do from the page or its API: each is what `runner team queue` does, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.extensions.team import people
+from runner.extensions.team.build_queue import (
+    Asked,
+    Wanted,
+    answer_build,
+    cancel_build,
+    find_build,
+    queue_build,
+    retry_build,
+)
+from runner.extensions.team.people import Doer
+from runner.extensions.team.repository_list import find_repository
+from runner.serve.access import Given, Reply
+from runner.text.wording import read_number, seconds_of_age
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.extensions.team.people import Person
+    from runner.extensions.team.team_board import TeamContext
+
+VIA = "page"
+_LONGEST_NAME = 200
+_LONGEST_TIMEOUT = 60 * 24 * 30
+
+
+# --- one build ------------------------------------------------------------------------
+
+
+def approve_work(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Let what waits go on, exactly as it was shown."""
+    return _answer(context, me, build, given, "approve")
+
+
+def reject_work(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Refuse what waits, for a reason that the next attempt reads."""
+    if not given.text("reason"):
+        raise RunnerError("a rejection needs a reason", hint="the next attempt reads it")
+    return _answer(context, me, build, given, "reject")
+
+
+_ANSWERED = {"approve": "approved", "reject": "rejected"}
+
+
+def _answer(context: TeamContext, me: Person, build: str, given: Given, word: str) -> Reply:
+    item, seen = given.text("item", needed=True), given.text("seen", needed=True)
+    args = (word, item, given.text("reason"))
+    found = find_build(context.store, build)
+    answer_build(context.store, found, args, me.name, Asked(VIA, seen, four_eyes=context.four_eyes))
+    return Reply(f"{item} {_ANSWERED[word]}", "Its worker goes on")
+
+
+def try_task_again(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have one task of it tried again, with something to know."""
+    task = given.text("task", needed=True, most=_LONGEST_NAME).strip()
+    found = find_build(context.store, build)
+    answer_build(context.store, found, ("retry", task, given.text("reason")), me.name, Asked(VIA))
+    return Reply(f"{task} is tried again", "Its worker takes it up")
+
+
+def cancel_queued(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have it ended; what landed stays on its branch."""
+    del given
+    found = find_build(context.store, build)
+    state = cancel_build(context.store, found, me.name, via=VIA)
+    if state == "CANCELLED":
+        return Reply(f"{found.short} is cancelled")
+    return Reply(f"{found.short} is being ended", "Its worker ends it within seconds", "wait")
+
+
+def retry_queued(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have it tried again: what is DONE on its branch is not built anew."""
+    del given
+    found = find_build(context.store, build)
+    retry_build(context.store, found, me.name, via=VIA)
+    return Reply(f"{found.short} is tried again", "A worker takes it")
+
+
+# --- the queue ------------------------------------------------------------------------
+
+
+def enqueue(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Queue a build of a repository: its plan, some of its tasks, or a wish in words."""
+    del build
+    wish, tasks = given.text("wish"), given.texts("tasks")
+    if wish and tasks:
+        raise RunnerError("a wish in words has no tasks yet", hint="leave the tasks out")
+    wanted = Wanted(
+        find_repository(context.store, given.text("repository", needed=True)),
+        me.name,
+        tasks,
+        given.text("branch", most=_LONGEST_NAME).strip(),
+        60.0 * _number(given, "timeout", _LONGEST_TIMEOUT),
+        _number(given, "priority", 1000),
+        given.texts("tags"),
+        wish,
+        VIA,
+    )
+    made = queue_build(context.store, wanted, default_branch_too=context.default_branch_too)
+    return Reply(f"{made.short} is queued", f"It lands on {made.branch}", "run", link=made.short)
+
+
+def _number(given: Given, name: str, most: int) -> int:
+    typed = given.text(name).strip()
+    if not typed:
+        return 0
+    number = read_number(typed)
+    if not 0 <= number <= most:
+        raise RunnerError(f"{name} is a number up to {most}")
+    return number
+
+
+# --- people ---------------------------------------------------------------------------
+
+
+def add_member(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Make somebody known."""
+    del build
+    name = given.text("name", needed=True, most=_LONGEST_NAME).strip()
+    role = given.text("role", needed=True)
+    people.add_person(context.store, name, role, _doer(me))
+    return Reply(f"{name} is {role}", "Make them a token now")
+
+
+def change_role(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have somebody may something else from the next request on."""
+    del build
+    name, role = given.text("name", needed=True), given.text("role", needed=True)
+    people.set_role(context.store, name, role, _doer(me))
+    return Reply(f"{name} is {role} now")
+
+
+def give_token(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Make a token, which is shown this once."""
+    del build
+    name, days = given.text("name", needed=True), given.text("days").strip()
+    seconds = seconds_of_age(f"{days}d" if days.isdecimal() else days, "days") if days else 0.0
+    secret, token = people.make_token(
+        *(context.store, name, _doer(me)), label=given.text("label"), seconds=seconds
+    )
+    text = f"the token {token.id} of {name}"
+    return Reply(text, "It is shown now and never again", "ask", secret=secret)
+
+
+def take_token(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have a token open nothing any more; who is in by it is out."""
+    del build
+    token = people.revoke_token(context.store, given.text("token", needed=True), _doer(me))
+    return Reply(f"{token.id} of {token.person} opens nothing any more")
+
+
+def remove_member(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
+    """Have somebody be nobody, with all their tokens."""
+    del build
+    name = given.text("name", needed=True)
+    people.remove_person(context.store, name, _doer(me))
+    return Reply(f"{name} is gone, and their tokens open nothing")
+
+
+def _doer(me: Person) -> Doer:
+    return Doer(me.name, VIA)
+
+
+BUILD_ACTS: Mapping[str, Callable[[TeamContext, Person, str, Given], Reply]] = {
+    "approve": approve_work,
+    "reject": reject_work,
+    "again": try_task_again,
+    "cancel": cancel_queued,
+    "retry": retry_queued,
+}
+PEOPLE_ACTS: Mapping[str, Callable[[TeamContext, Person, str, Given], Reply]] = {
+    "add": add_member,
+    "role": change_role,
+    "token": give_token,
+    "revoke": take_token,
+    "remove": remove_member,
+}

@@ -1,0 +1,352 @@
+"""A team's builds as its page shows them: the queue, one build, one thing that waits in it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.event_log import gist
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.team.build_queue import find_build, has_asked, list_builds, look_into
+from runner.extensions.team.build_state import ENDS, PENDING
+from runner.extensions.team.doorbell import BUILDS, NEWS, Doorbell
+from runner.extensions.team.event_rows import count_events, read_last, read_lines
+from runner.extensions.team.repository_list import list_repositories
+from runner.extensions.team.shown_work import ShownWork, list_shown, read_files
+from runner.extensions.team.team_budget import describe_bounds, explain_wait, read_standings
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.model import Status
+from runner.secrets.redact import redact
+from runner.serve.board import ROUTINE, EventRow, format_seconds
+from runner.serve.drawings import SIGNS, TONES, FileDiff, diff_file
+from runner.text.wording import join_few
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from runner.extensions.team.build_queue import QueuedBuild
+    from runner.extensions.team.people import Person
+    from runner.extensions.team.store_engine import Store
+
+_EVENTS, _EVENTS_READ = 30, 120
+_LOOK = 2.0
+"""Seconds between two looks by ourselves, where nothing rings."""
+_LEAST = 0.3
+"""Seconds between two looks, however much is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamContext:
+    """What pages and actions of a team rest on."""
+
+    store: Store
+    four_eyes: bool = False
+    default_branch_too: bool = False
+    """Whether builds may land on the branch that they begin on."""
+
+
+# --- the queue ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRow:
+    """One build at a glance."""
+
+    build: QueuedBuild
+    title: str
+    word: str
+    tone: str
+    sign: str
+    note: str
+    is_alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueBoard:
+    """All that the list of builds shows."""
+
+    rows: tuple[BuildRow, ...]
+    waiting: int
+    running: int
+    repositories: tuple[str, ...]
+    every: bool
+    bounds: tuple[str, ...]
+    """What builds may cost, and how many may go on, a line each."""
+
+
+def describe_queue(context: TeamContext, *, every: bool = False) -> QueueBoard:
+    """The builds: what waits for a person first, then what goes on, then the others."""
+    bounds = read_standings(context.store)
+    known = list_builds(context.store, every=every)
+    rows = [describe_row(one, explain_wait(bounds, one)) for one in known]
+    return QueueBoard(
+        tuple(sorted(rows, key=_rank)),  # which keeps the newest first among equals
+        sum(bool(row.build.waits) for row in rows),
+        sum(row.is_alive for row in rows),
+        tuple(one.name for one in list_repositories(context.store)),
+        every,
+        tuple(describe_bounds(bounds)),
+    )
+
+
+def _rank(row: BuildRow) -> int:
+    return 0 if row.build.waits else 1 if row.is_alive else 3 if row.build.is_over else 2
+
+
+def describe_row(one: QueuedBuild, held: str = "") -> BuildRow:
+    """One build in a few words; `held` is what keeps it from being begun."""
+    wish = next((line for line in one.wish.splitlines() if line.strip()), "")
+    title = wish.strip("# ") or join_few(one.tasks) or "the whole plan"
+    word, tone, sign = one.state.lower(), "run", "●"
+    if one.waits:
+        word, tone, sign = "waits for a person", "ask", "?"
+    elif one.state == PENDING:
+        tone, sign = "wait", "○"
+    elif one.state in ENDS:
+        tone, sign = {"COMPLETED": ("done", "✓"), "FAILED": ("bad", "✗")}.get(
+            one.state, ("wait", "✗")
+        )
+    return BuildRow(one, title, word, tone, sign, redact(held or _note(one)), tone == "run")
+
+
+def _note(one: QueuedBuild) -> str:
+    if one.waits:
+        return one.waits
+    if one.note:
+        return one.note
+    if one.state == PENDING:
+        return "waits for a worker: runner team worker"
+    return f"on {one.worker}" if one.worker and not one.is_over else ""
+
+
+# --- one build ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """One thing that waits in a build."""
+
+    item: str
+    title: str
+    note: str
+    signs: tuple[str, ...]
+    tone: str
+    answered: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTask:
+    """One task of a build, as its journal has it."""
+
+    id: str
+    word: str
+    tone: str
+    sign: str
+    note: str
+    attempts: int
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildBoard:
+    """All that the page of a build shows."""
+
+    row: BuildRow
+    tasks: tuple[TeamTask, ...]
+    total: int
+    """Tasks that it is about, those that nobody began, too."""
+    parts: tuple[tuple[str, float, float], ...]
+    """Of the bar: tone, where it begins and how wide it is, in percent."""
+    done: int
+    waiting: tuple[WaitingRow, ...]
+    events: tuple[EventRow, ...]
+    answers: tuple[Mapping[str, object], ...]
+    spent: str
+    is_asker: bool
+    """Whether four eyes keep this person from approving."""
+
+
+def describe_build(context: TeamContext, typed: str, person: Person) -> BuildBoard:
+    """One build, whole. Raises RunnerError for none."""
+    seen = look_into(context.store, find_build(context.store, typed))
+    build = seen.build
+    waiting = list_waiting_rows(context, build)
+    open_ones = {row.item for row in waiting if not row.answered}
+    tasks = tuple(_describe_task(one, open_ones) for one in seen.tasks)
+    with context.store.read() as connection:
+        own = [json.loads(line) for line in read_lines(connection, build.id)]
+        last = read_last(connection, build.id, _EVENTS_READ)
+    counted = (one["tasks"] for one in reversed(own) if one["type"] == "analysis.completed")
+    total = max(len(tasks), next(counted, 0))
+    return BuildBoard(
+        describe_row(build, explain_wait(read_standings(context.store), build)),
+        tasks,
+        total,
+        tuple(_bar([one.tone for one in tasks], total)),
+        sum(one.word == "done" for one in tasks),
+        waiting,
+        tuple(_list_events(build, last))[:_EVENTS],
+        tuple(reversed(seen.answers)),
+        format_seconds(build.spent),
+        context.four_eyes and has_asked(context.store, build, person.name),
+    )
+
+
+def _describe_task(row: Mapping[str, object], waiting: Collection[str]) -> TeamTask:
+    id_, status, reason = str(row["task"]), str(row["status"]), redact(str(row["reason"]))
+    tone, sign = ("ask", "?") if id_ in waiting else _tone(status)
+    word = "waits" if id_ in waiting else status.lower().replace("-", " ")
+    attempts = int(str(row["attempts"]))
+    return TeamTask(id_, word, tone, sign, reason, attempts, str(row["commit"]))
+
+
+def _bar(tones: list[str], total: int) -> Iterator[tuple[str, float, float]]:
+    order = ("done", "run", "ask", "bad", "wait")
+    wide = 100 / max(1, total)
+    for place, tone in enumerate(sorted(tones, key=order.index)):
+        yield tone, round(place * wide, 2), round(wide, 2)
+
+
+def _tone(status: str) -> tuple[str, str]:
+    try:
+        known = Status(status)
+    except ValueError:
+        return "wait", ""
+    return TONES[known], SIGNS[known]
+
+
+def list_waiting_rows(context: TeamContext, build: QueuedBuild) -> tuple[WaitingRow, ...]:
+    """What waits in it, what could do harm first."""
+    return tuple(map(_waiting_row, list_shown(context.store, build.id)))
+
+
+def _waiting_row(one: ShownWork) -> WaitingRow:
+    document = one.document
+    # Of writes it says which command to type where the clone is.
+    note = "" if document["kind"] == "writes" else str(document["note"])
+    return WaitingRow(
+        *(one.item, str(document["title"]), note, _texts(document["signs"])),
+        *(str(document["tone"]), one.answered),
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _list_events(build: QueuedBuild, last: Iterable[tuple[str, str]]) -> Iterator[EventRow]:
+    for journal, line in last:
+        one = _own_event(line) if journal == build.id else _clone_event(line)
+        if one.type not in ROUTINE:
+            yield one
+
+
+def _own_event(line: str) -> EventRow:
+    one = json.loads(line)
+    words = [str(one[name]) for name in ("word", "task", "worker", "why", "note") if one.get(name)]
+    if by := one.get("by"):
+        words.append(f"by {by}" + (f", at the {one['via']}" if one.get("via") else ""))
+    return EventRow(one["seq"], one["time"], "", one["type"], redact(" · ".join(words)))
+
+
+def _clone_event(line: str) -> EventRow:
+    try:
+        one = decode(line.encode())
+    except (BadRecordError, NewerRecordError, UnfitRecordError):
+        return EventRow(0, "", "", "an event that this version cannot read", "")
+    return EventRow(one.seq, one.time, one.task, one.type, redact(gist(one)))
+
+
+# --- one thing that waits -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingItem:
+    """One thing that waits in a build, whole."""
+
+    row: WaitingRow
+    build: QueuedBuild
+    kind: str
+    seen: str
+    words: tuple[str, ...]
+    questions: tuple[Mapping[str, object], ...]
+    files: tuple[FileDiff, ...]
+    missing: tuple[str, ...]
+    """Files that were too large to be kept."""
+    proofs: tuple[Mapping[str, object], ...]
+    is_asker: bool
+    before: str
+    after: str
+
+
+def describe_item(context: TeamContext, typed: str, item: str, person: Person) -> WaitingItem:
+    """One of them. Raises RunnerError, exit 6 where it does not wait (any more)."""
+    build = find_build(context.store, typed)
+    known = list_shown(context.store, build.id)
+    at = next((place for place, one in enumerate(known) if one.item == item), -1)
+    if at < 0:
+        raise RunnerError(f"{item} does not wait any more", code=ExitCode.CONFLICT)
+    one = known[at]
+    files = read_files(one.document)
+    return WaitingItem(
+        _waiting_row(one),
+        build,
+        str(one.document["kind"]),
+        one.seen,
+        _texts(one.document["words"]),
+        _rows(one.document["questions"]),
+        tuple(diff_file(before, change, {}) for change, before, whole in files if whole),
+        tuple(change.path for change, _, whole in files if not whole),
+        _rows(one.document["proofs"]),
+        context.four_eyes and has_asked(context.store, build, person.name),
+        known[at - 1].item if at > 0 else "",
+        known[at + 1].item if at + 1 < len(known) else "",
+    )
+
+
+def _rows(value: object) -> tuple[Mapping[str, object], ...]:
+    return tuple(value) if isinstance(value, list) else ()
+
+
+# --- news -----------------------------------------------------------------------------
+
+
+@dataclass
+class News:
+    """Counts what is new in the store, for everybody who follows; begun by the first of them."""
+
+    store: Store
+    number: int = 1
+    _thread: threading.Thread | None = None
+    _beginning: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> None:
+        """Look from now on, until the process ends."""
+        with self._beginning:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look, name="news", daemon=True)
+                self._thread.start()
+
+    def _look(self) -> None:
+        rung, seen = threading.Event(), ""
+        with Doorbell(self.store, rung, BUILDS, NEWS):
+            while True:
+                rung.wait(_LOOK)
+                rung.clear()
+                with suppress(RunnerError):  # it is away: who follows waits, too
+                    now = _fingerprint(self.store)
+                    if now != seen:
+                        seen = now
+                        self.number += 1
+                time.sleep(_LEAST)
+
+
+def _fingerprint(store: Store) -> str:
+    builds = list_builds(store, every=False)
+    with store.read() as connection:
+        counts = count_events(connection, [one.id for one in builds])
+    return repr([(one.id, one.state, one.waits, one.cancelled_by) for one in builds]) + repr(counts)

@@ -1,0 +1,339 @@
+"""Delivering events: behind a cursor that is on disk, each receiver in a thread of its own.
+
+The cursor of each receiver in each journal: one small file in the user's state folder.
+
+SQLite with full synchronisation: a cursor that was moved is moved after a power cut, too. One
+process tells one receiver of one source; the lock is flock(2), and goes with its process.
+
+Delivering events: each receiver in a thread of its own, behind a cursor that is on disk.
+
+A cursor moves after the receiver's acknowledgement: a process that dies between the two tells the
+last ones once more, under the same keys. What is not acknowledged is tried again, without an end
+where one follows, and holds up the later events of this receiver and nobody else's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.extensions.telemetry.door import Backoff, DoorAwayError
+from runner.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from runner.extensions.telemetry.door import Door
+    from runner.extensions.telemetry.outbox import Message, Outbox
+
+# --- cursors --------------------------------------------------------------------------
+
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS cursors (
+  door TEXT, journal TEXT, seq INTEGER, place INTEGER, time TEXT, PRIMARY KEY (door, journal)
+);
+CREATE TABLE IF NOT EXISTS faults (door TEXT PRIMARY KEY, fault TEXT, since TEXT, tries INTEGER)
+"""
+_BUSY = 30.0
+
+
+@contextlib.contextmanager
+def _convert_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the database, such as a full disk, into a RunnerError."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise RunnerError(
+            f"the delivery cursors cannot be read or written: {error}",
+            where=str(path),
+            hint="look at the room on the disk; or move the file away: then all is sent again, "
+            "under the same keys",
+        ) from error
+
+
+class DoorStatus(NamedTuple):
+    """How one receiver stands: what it acknowledged, and why it gets nothing, if it does not."""
+
+    door: str
+    events: int
+    last: str
+    fault: str
+    since: str
+    tries: int
+
+
+class CursorFile:
+    """The cursors of one source; each thread has its own connection."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        effects.make_folder(path.parent, mode=0o700)
+        effects.step("open", path)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        with contextlib.closing(self._connect()) as connection, _convert_errors(self.path):
+            connection.executescript(_TABLES)
+
+    def _connect(self) -> sqlite3.Connection:
+        with _convert_errors(self.path):
+            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
+            connection.execute("PRAGMA journal_mode=WAL")
+            # With NORMAL, WAL stays consistent but may lose its last commits in a power cut
+            # (sqlite.org, pragma synchronous).
+            connection.execute("PRAGMA synchronous=FULL")
+            return connection
+
+    @contextlib.contextmanager
+    def door(self, name: str) -> Iterator[DoorCursors]:
+        """The cursors of one receiver, while entered. Raises RunnerError where they cannot move."""
+        with contextlib.closing(self._connect()) as connection:
+            yield DoorCursors(connection, name, self.path)
+
+    def list_statuses(self) -> tuple[DoorStatus, ...]:
+        """Return the status of each receiver that ever got an event or failed."""
+        query = """
+            SELECT door, sum(seq), max(time), max(fault), max(since), max(tries) FROM (
+              SELECT door, seq, time, '' AS fault, '' AS since, 0 AS tries FROM cursors
+              UNION ALL SELECT door, 0, '', fault, since, tries FROM faults)
+            GROUP BY door ORDER BY door"""
+        with contextlib.closing(self._connect()) as connection, _convert_errors(self.path):
+            return tuple(DoorStatus(*row) for row in connection.execute(query))
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Whether this process, and no other, tells what this file is about, while entered."""
+        with effects.try_lock(self.path.with_suffix(".lock")) as is_ours:
+            yield is_ours
+
+
+def take_over(old: Path, new: Path) -> Path:
+    """Where cursors are that once had another name: moved, but not from under who tells by them.
+
+    Raises RunnerError where they cannot be read.
+    """
+    if old == new or new.exists() or not old.exists():
+        return new
+    with effects.try_lock(old.with_suffix(".lock")) as is_ours:
+        if not is_ours:
+            return old
+        with contextlib.closing(sqlite3.connect(old, timeout=_BUSY)) as last, _convert_errors(old):
+            # The last one that closes a database puts its log into it and takes that away
+            # (sqlite.org/wal.html, 2): one file is left to be moved.
+            last.execute("SELECT count(*) FROM cursors").fetchone()
+        effects.step("replace", new)
+        with contextlib.suppress(FileNotFoundError):  # another process moved it just now
+            os.replace(old, new)
+        effects.unlink(old.with_suffix(".lock"))
+    return new
+
+
+def require_alone(*, is_ours: bool, where: Path) -> None:
+    """Raise RunnerError where another process tells the same already."""
+    if not is_ours:
+        raise RunnerError(
+            "another process delivers these events already",
+            where=str(where),
+            hint="one is enough; `runner team events --doors` shows how far it is",
+            code=ExitCode.CONFLICT,
+        )
+
+
+class DoorCursors:
+    """The cursors of one receiver; they move only after it acknowledged."""
+
+    def __init__(self, connection: sqlite3.Connection, door: str, path: Path) -> None:
+        self._connection, self._door, self._path = connection, door, path
+        query = "SELECT journal, seq, place FROM cursors WHERE door = ?"
+        with _convert_errors(path):
+            rows = connection.execute(query, (door,)).fetchall()
+        self._known = {str(journal): (int(seq), int(place)) for journal, seq, place in rows}
+
+    def place(self, journal: str) -> tuple[int, int]:
+        """The number of the last event that was acknowledged, and where the next one begins."""
+        return self._known.get(journal, (0, 0))
+
+    def move(self, message: Message) -> None:
+        """This one was acknowledged, and all before it of its journal; on disk on return.
+
+        Raises RunnerError where it cannot be written: then it is sent once more.
+        """
+        effects.step("cursor", message.key)
+        with _convert_errors(self._path):
+            self._connection.execute(
+                "INSERT INTO cursors VALUES (?, ?, ?, ?, ?) ON CONFLICT (door, journal) DO UPDATE"
+                " SET seq = excluded.seq, place = excluded.place, time = excluded.time",
+                (self._door, message.journal, message.seq, message.offset, effects.timestamp()),
+            )
+        self._known[message.journal] = (message.seq, message.offset)
+
+    def note_fault(self, fault: str) -> None:
+        """Why it gets nothing now; empty: it does."""
+        with contextlib.suppress(sqlite3.DatabaseError):  # a note for people, and no more
+            self._note(fault)
+
+    def _note(self, fault: str) -> None:
+        if not fault:
+            self._connection.execute("DELETE FROM faults WHERE door = ?", (self._door,))
+            return
+        self._connection.execute(
+            "INSERT INTO faults VALUES (?, ?, ?, 1) ON CONFLICT (door) DO UPDATE"
+            " SET fault = excluded.fault, tries = tries + 1",
+            (self._door, fault, effects.timestamp()),
+        )
+
+
+# --- delivery -------------------------------------------------------------------------
+
+
+_AT_ONCE = 100
+"""Messages from one move of a cursor to the next."""
+POLL = 0.2
+
+
+class Work(Protocol):
+    """What is done for one receiver, again and again."""
+
+    name: str
+    shown: str
+
+    def go_on(self, cursors: DoorCursors) -> int:
+        """Tell what is there; how many events. Raises DoorAwayError and RunnerError."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class DoorWork:
+    """Events of an outbox to one door."""
+
+    def __init__(self, door: Door, outbox: Outbox) -> None:
+        self.name, self.shown = door.name, door.shown
+        self._door, self._outbox = door, outbox
+
+    def go_on(self, cursors: DoorCursors) -> int:
+        """Tell what stands behind the cursors, in its order."""
+        number = 0
+        try:
+            for some in _group(self._outbox.read(cursors)):
+                self._send(some, cursors)
+                number += len(some)
+        except DoorAwayError:
+            self._outbox.look_again()
+            raise
+        return number
+
+    def _send(self, some: Sequence[Message], cursors: DoorCursors) -> None:
+        try:
+            self._door.send(some)
+        except DoorAwayError as away:
+            if away.acknowledged:
+                cursors.move(some[away.acknowledged - 1])
+            raise
+        cursors.move(some[-1])
+
+    def close(self) -> None:
+        """Let go of the door."""
+        self._door.close()
+
+
+def _group(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Some messages of one journal at a time."""
+    some: list[Message] = []
+    for message in messages:
+        if some and (some[0].journal != message.journal or len(some) == _AT_ONCE):
+            yield some
+            some = []
+        some.append(message)
+    if some:
+        yield some
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """When a delivery ends: see `deliver`."""
+
+    stop: threading.Event
+    is_over: Callable[[], bool]
+    """Whether nothing more is to come."""
+    seconds: float
+    """For how long a receiver that is away is tried once nothing more is to come."""
+
+
+def deliver(
+    works: Sequence[Work], file: CursorFile, patience: Patience, tell: Callable[[str], None]
+) -> tuple[str, ...]:
+    """Send to every receiver, until nothing more is to come and all is sent, or patience ends.
+
+    Gives the names of those that did not get all. `tell` hears when one falls silent and is back.
+    """
+    behind: list[str] = []
+    threads = [
+        threading.Thread(target=_serve, args=(work, file, patience, tell, behind), name=work.name)
+        for work in works
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        # In turns: the kernel may give a signal to any thread, and only the main one hears it in
+        # Python, once it runs again (signal(7); CPython's `signal`, "Signals and threads").
+        while thread.is_alive():
+            thread.join(POLL)
+    return tuple(sorted(behind))
+
+
+def _serve(
+    work: Work, file: CursorFile, patience: Patience, tell: Callable[[str], None], behind: list[str]
+) -> None:
+    is_complete = False
+    try:
+        with file.door(work.name) as cursors:
+            is_complete = _follow(work, cursors, patience, tell)
+    except RunnerError as error:
+        tell(f"{work.name}: {error.message}")
+    finally:
+        if not is_complete:  # whatever it was that ended this thread
+            behind.append(work.name)
+        work.close()
+
+
+def _follow(
+    work: Work, cursors: DoorCursors, patience: Patience, tell: Callable[[str], None]
+) -> bool:
+    """Deliver until the end; return whether the receiver got everything."""
+    backoff, fault, silent, is_known = Backoff(), "", 0.0, False
+    while True:
+        is_over = patience.is_over()  # asked before: the next process sends what comes later
+        try:
+            work.go_on(cursors)
+        except (DoorAwayError, RunnerError) as error:
+            why, asked = _reason(error)
+            if why != fault:
+                tell(f"{work.name} ({work.shown}): {why}")
+            cursors.note_fault(why)
+            fault, pause = why, backoff.pause(asked)
+            silent += pause if is_over else 0.0
+            if silent > patience.seconds or patience.stop.wait(pause):
+                return False
+            continue
+        if fault:
+            tell(f"{work.name} ({work.shown}): it answers again")
+        if fault or not is_known:  # what another process noted is over, too
+            cursors.note_fault("")
+        fault, silent, is_known = "", 0.0, True
+        backoff.reset()
+        if is_over:
+            return True
+        if patience.stop.wait(POLL):
+            return True
+
+
+def _reason(error: DoorAwayError | RunnerError) -> tuple[str, float]:
+    if isinstance(error, DoorAwayError):
+        return error.why, error.wait
+    return error.message, 0.0

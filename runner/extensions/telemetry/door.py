@@ -1,0 +1,183 @@
+"""What a receiver of events is to whoever delivers them, and how one that is away is waited for.
+
+One POST after the other to one address, each within bounds: of time, of bytes, of trust.
+
+A redirect is never followed: the address is the person's own word. Nothing of an answer is used
+but its status and Retry-After. Proxies and netrc of the environment are not asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import ssl
+import threading
+import time
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from runner import __version__
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.extensions.telemetry.outbox import Message
+
+# --- what a door is -------------------------------------------------------------------
+
+
+MOST_BYTES = 512 << 10
+"""Of one message: a longer one goes without its event's own fields."""
+_FIRST, _LONGEST = 0.5, 300.0
+_LONGEST_ASKED = 3600.0
+
+
+class DoorAwayError(Exception):
+    """The receiver did not acknowledge: `acknowledged` of what it was sent, from the first on.
+
+    A value between a door and its delivery; never shown as an error of ours.
+    """
+
+    def __init__(self, why: str, acknowledged: int = 0, wait: float = 0.0) -> None:
+        super().__init__(why)
+        self.why = why
+        self.acknowledged = acknowledged
+        self.wait = min(max(0.0, wait), _LONGEST_ASKED)
+        """Seconds that it asked to be left alone for."""
+
+
+class Door(Protocol):
+    """One receiver."""
+
+    name: str
+    shown: str
+    """Its address as it may be shown."""
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """All of them, one after the other, each acknowledged. Raises DoorAwayError."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+class Backoff:
+    """Pauses that double while a receiver is away, each a little different from the others'."""
+
+    def __init__(self) -> None:
+        self._tries = 0
+
+    def pause(self, asked: float) -> float:
+        """Seconds until the next try; at least what the receiver asked for."""
+        spread = random.uniform(0.8, 1.2)  # noqa: S311 - so that many do not knock at once
+        seconds = min(_LONGEST, _FIRST * 2.0 ** min(self._tries, 12)) * spread
+        self._tries += 1
+        return max(asked, seconds)
+
+    def reset(self) -> None:
+        """It answered."""
+        self._tries = 0
+
+
+# --- over HTTP ------------------------------------------------------------------------
+
+
+_SECONDS = 10.0
+_MOST_ANSWER = 64 << 10
+_REDIRECTS = range(300, 400)
+_ACCEPTED = range(200, 300)
+_ASKS_TO_WAIT = (429, 503)
+
+
+class Poster:
+    """A connection that is kept while it works."""
+
+    def __init__(self, url: str, seconds: float = _SECONDS) -> None:
+        place = urlsplit(url)
+        self._host, self._port = place.hostname or "", place.port
+        self._path = (place.path or "/") + (f"?{place.query}" if place.query else "")
+        self._is_tls = place.scheme == "https"
+        self._seconds = seconds
+        self._connection: HTTPConnection | None = None
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Raises DoorAwayError for everything but a 2xx within the time."""
+        try:
+            status, wait = self._ask_again(body, headers)
+        except (OSError, HTTPException, ValueError) as error:
+            self.close()
+            why = str(error) or type(error).__name__
+            raise DoorAwayError(f"no answer: {display(why)[:200]}") from error
+        if status in _REDIRECTS:
+            raise DoorAwayError(f"it redirects ({status}), which is not followed")
+        if status not in _ACCEPTED:
+            raise DoorAwayError(f"it answered {status}", wait=wait)
+
+    def _ask_again(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
+        """On a new connection where the kept one was closed meanwhile, as servers do."""
+        if self._connection is None:
+            return self._ask(body, headers)
+        began = time.monotonic()
+        try:
+            return self._ask(body, headers)
+        except (ConnectionError, ssl.SSLEOFError):
+            if time.monotonic() - began >= self._seconds:  # it was us who ended it
+                raise
+            self.close()
+        return self._ask(body, headers)
+
+    def _ask(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
+        connection = self._connection or self._connect()
+        with self._deadline(connection):
+            sent = {"User-Agent": f"task-graph-runner/{__version__}", **headers}
+            connection.request("POST", self._path, body, sent)
+            answer = connection.getresponse()
+            rest = answer.read(_MOST_ANSWER)
+        wait = _seconds(answer.getheader("Retry-After", ""))
+        if len(rest) == _MOST_ANSWER or answer.will_close:
+            self.close()  # what else it says is not ours to read
+        return answer.status, wait if answer.status in _ASKS_TO_WAIT else 0.0
+
+    def _connect(self) -> HTTPConnection:
+        made: HTTPConnection
+        if self._is_tls:
+            context = ssl.create_default_context()
+            made = HTTPSConnection(self._host, self._port, timeout=self._seconds, context=context)
+        else:
+            made = HTTPConnection(self._host, self._port, timeout=self._seconds)
+        # Here, so that the deadline has a socket to shut; connecting keeps to the socket's own
+        # time-out.
+        made.connect()
+        self._connection = made
+        return made
+
+    @contextlib.contextmanager
+    def _deadline(self, connection: HTTPConnection) -> Iterator[None]:
+        """The time-out of a socket is for each read: who sends a byte a second would go on."""
+
+        def cut() -> None:
+            with contextlib.suppress(OSError, AttributeError):
+                # A close in another thread leaves a read waiting (close(2), multithreaded
+                # processes); this wakes it.
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(self._seconds, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _seconds(value: str) -> float:
+    # Only the form in seconds (RFC 9110, 10.2.3): a date is by the clock of the other side.
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0.0  # noqa: PLR2004

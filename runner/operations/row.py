@@ -1,0 +1,147 @@
+"""The rows of the table: an operation, its fields, its route in the API and its tool over MCP."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+READS = "reads"
+"""Effects: it `reads`, `writes` files, journal or git, `sends` data, `runs` commands."""
+
+
+class Field(NamedTuple):
+    """One field of an operation's input."""
+
+    name: str
+    help: str
+    flags: tuple[str, ...] = ()
+    """How it is typed on a command line; none for a word that stands by its place."""
+    kind: type[str | int | float | bool] = str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    default: object = None
+    times: str = ""
+    """`?`, `*`, `+` as in argparse; `again` for an option that may be repeated; `--` for a command
+    line that follows `--`."""
+    needed: bool = False
+    const: str = ""
+    """What an option without its value, or a flag that sets the value of `name`, stands for."""
+    group: str = ""
+    """The heading that help shows it under."""
+    either: str = ""
+    """Of the fields with the same name here only one may be given."""
+    least: int | None = None
+    most: int | None = None
+    shown: bool = True
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether it holds several values."""
+        return self.times in ("*", "+", "again")
+
+
+class Tool(NamedTuple):
+    """An operation as a tool of an assistant."""
+
+    name: str
+    description: str
+    fields: tuple[str | Field, ...] = ()
+    """Names of the operation's fields, `NEW=OLD` where the tool renames one; `!` if required."""
+    words: tuple[str, ...] = ()
+    """How the command line begins; by default the operation's name."""
+    effects: str = READS
+
+
+class Api(NamedTuple):
+    """An operation as a route below `/api/v1`."""
+
+    name: str
+    route: str
+    """Method and path."""
+    fields: tuple[str | Field, ...] = ()
+    """Query or body, as in `Tool`."""
+    summary: str = ""
+    """Where it differs from the operation's own."""
+    streams: bool = False
+
+
+class Operation(NamedTuple):
+    """One thing that a person or program can ask for."""
+
+    name: str
+    """The words that are typed: `status`, `pipeline secrets list`."""
+    summary: str
+    does: str = ""
+    """Reference to what carries it out: `module:function`, below `runner.commands` for the core.
+
+    Empty for what no command does.
+    """
+    fields: tuple[Field, ...] = ()
+    output: str = ""
+    """The kind of the JSON document that it prints."""
+    effects: str = READS
+    role: str = "viewer"
+    """The least role that may ask for it: viewer, reviewer, operator, admin."""
+    examples: str = ""
+    shown: bool = False
+    """Whether plain `help` lists it."""
+    listed: bool = True
+    """Whether anything but `help --all` lists it."""
+    api: tuple[Api, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+    def field(self, name: str) -> Field:
+        """Return a field by its name. Raises KeyError."""
+        for one in self.fields:
+            if one.name == name:
+                return one
+        raise KeyError(f"{self.name} has no field {name}")
+
+
+def flag(name: str, text: str, *more: str, either: str = "", group: str = "") -> Field:
+    """Return an option without a value: `flag("--dry-run", "write nothing", "-n")`."""
+    return Field(
+        _name_of(name), text, (*more, name), bool, default=False, either=either, group=group
+    )
+
+
+def option(typed: str, metavar: str, text: str, *more: str, **rest: Any) -> Field:
+    """Return an option with a value."""
+    return Field(_name_of(typed), text, (*more, typed), metavar=metavar)._replace(**rest)
+
+
+def choice(typed: str, choices: tuple[str, ...], text: str, **rest: Any) -> Field:
+    """Return an option that takes one of these values."""
+    return Field(_name_of(typed), text, (typed,), choices=choices)._replace(**rest)
+
+
+def word(name: str, metavar: str, text: str, times: str = "", **rest: Any) -> Field:
+    """Return a word that stands by its place."""
+    return Field(name, text, metavar=metavar, times=times)._replace(**rest)
+
+
+def _name_of(typed: str) -> str:
+    return typed.lstrip("-").replace("-", "_")
+
+
+JSON = flag("--json", "one JSON document")
+PLAN = option("--task-graph", "PATH", "another plan than TASK-GRAPH.md")
+TRUST = flag("--trust", "run this plan's commands without asking")
+DRY_RUN = flag("--dry-run", "only say what would be done", "-n")
+SANDBOXES = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
+SANDBOX = choice("--sandbox", SANDBOXES, "what encloses commands")
+REVIEWS = ("prompt", "auto", "off")
+JOBS = option("--jobs", "N", "commands at once (default: cores)", "-j", kind=int)
+TASK = word("id", "ID", "the task: TASK-003, or 3")
+PROOF = (TRUST, SANDBOX, JOBS, JSON, PLAN)
+"""The fields of what proves again: trust, sandbox, jobs, form and plan."""
+FORMS = (
+    flag("--json", "one JSON document", either="form"),
+    option(
+        "--sarif",
+        "OUT.sarif",
+        "a SARIF 2.1.0 log, to standard output or into this file",
+        times="?",
+        const="-",
+        either="form",
+    ),
+)
