@@ -27,8 +27,10 @@ MOST_WAITING = 64
 """Connections without a complete request head; one more closes the oldest."""
 HEAD_SECONDS = 10.0
 """A head is complete after so long, or the connection is closed."""
-_GRACE_SECONDS = 0.1
+_GRACE_SECONDS = 1.0
 """In a burst, a connection has so long to send its head before a later one closes it."""
+_CHECK_SECONDS = 0.1
+"""So often the waiting connections are looked at."""
 _MOST_IN_BURST = 512
 """Then the oldest is closed at once: a process has 1,024 descriptors or more."""
 _READ_SECONDS = 30.0
@@ -40,12 +42,12 @@ class _Connection:
     socket: socket.socket
     """As asyncio was given it, which closes it in the end."""
     client: str
-    since: float | None = None
-    """When it began to wait for a head; None: it does not wait."""
+    since: float = 0.0
+    """When it began to wait for a head; 0: it does not wait."""
 
     def close(self) -> None:
         """End it at the socket: asyncio then sees its end, in a TLS handshake, too."""
-        self.since = None
+        self.since = 0.0
         with suppress(OSError):  # it is closed
             self.socket.shutdown(socket.SHUT_RDWR)
 
@@ -73,9 +75,9 @@ class Listener(socket.socket):
         made = _Connection(accepted, group_address(address[0]))
         self._open = {n: one for n, one in self._open.items() if one.socket.fileno() >= 0}
         of_client = sum(one.client == made.client for one in self._open.values())
-        waiting = [one for one in self._open.values() if one.since is not None]
+        waiting = [one for one in self._open.values() if one.since]
         if len(waiting) >= _MOST_IN_BURST:
-            min(waiting, key=_since).close()
+            min(waiting, key=lambda one: one.since).close()
         self._open[accepted.fileno()] = made
         if self._most_of_address and of_client >= self._most_of_address:
             made.close()
@@ -89,29 +91,25 @@ class Listener(socket.socket):
         if known := self._open.get(number):
             known.since = loop.time()
         if self._timer is None:
-            self._timer = loop.call_later(_GRACE_SECONDS, self._close_late)
+            self._timer = loop.call_later(_CHECK_SECONDS, self._close_late)
 
     def release(self, number: int) -> None:
         """Count it no longer: its head is complete."""
         if known := self._open.get(number):
-            known.since = None
+            known.since = 0.0
 
     def _close_late(self) -> None:
         loop = asyncio.get_running_loop()
-        known = [one for one in self._open.values() if one.since is not None]
-        waiting = sorted((one for one in known if one.socket.fileno() >= 0), key=_since)
+        waiting = [one for one in self._open.values() if one.since and one.socket.fileno() >= 0]
+        waiting.sort(key=lambda one: one.since)
         count = len(waiting)
         for one in waiting:
-            age = loop.time() - _since(one)
+            age = loop.time() - one.since
             is_over = count > MOST_WAITING and age >= _GRACE_SECONDS
             if age >= HEAD_SECONDS or (is_over and not one.has_unread()):
                 one.close()
                 count -= 1
-        self._timer = loop.call_later(_GRACE_SECONDS, self._close_late) if count else None
-
-
-def _since(connection: _Connection) -> float:
-    return connection.since or 0.0
+        self._timer = loop.call_later(_CHECK_SECONDS, self._close_late) if count else None
 
 
 class Protocol(H11Protocol):

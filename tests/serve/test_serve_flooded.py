@@ -81,14 +81,25 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_signed_in_page_answers_within_a_second_during_a_flood(site, kind):
+def test_a_signed_in_page_answers_during_a_flood(site, kind):
     site.get(f"/b/{site.build}")  # its modules are loaded
     slowest, answers = flood_and_look(site, KINDS[kind](site))
-    assert slowest <= 1
+    assert slowest <= connections.HEAD_SECONDS / 2  # it never waits until the flood's requests end
     if kind == "streams of the same session":
         assert (answers["200"], answers["429"]) == (16, 2 * MANY - 16)
     if kind == "streams of many sessions":
         assert answers["200"] == MANY
+
+
+def test_a_client_that_sends_its_head_late_is_answered_during_a_flood(site):
+    with ExitStack() as held:
+        late, *_ = [
+            held.enter_context(socket.create_connection(("127.0.0.1", site.port)))
+            for _ in range(2 * connections.MOST_WAITING)
+        ]
+        time.sleep(0.5)  # the way there and back over a slow network
+        late.sendall(head(site, "GET", f"/b/{site.build}", *signed(site)).encode())
+        assert late.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_stream_too_many_is_told_when_to_come_again(site):
@@ -148,7 +159,7 @@ def hold(many, seconds, **options):
     "options", [{}, {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}], ids=["http", "TLS"]
 )
 def test_few_connections_wait_for_a_head(monkeypatch, options):
-    assert hold(200, 0.5, **options) == connections.MOST_WAITING
+    assert hold(200, 1.5, **options) == connections.MOST_WAITING
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
     assert hold(20, 0.6, **options) == 0
 
