@@ -47,8 +47,7 @@ def find_same_contract(check: Check, context: GateContext) -> str:
 def _is_plain_pass(ended: CheckResult) -> bool:
     """Whether it passed, and named its tests, all of files that pytest collects by itself."""
     tests = ended.results.tests if ended.results else ()
-    known = bool(tests) and all(_TEST_FILE.search(one.file) for one in tests)
-    return ended.passed and known
+    return ended.passed and bool(tests) and all(_TEST_FILE.search(one.file) for one in tests)
 
 
 def _holds_all(folders: tuple[str, ...], asked: tuple[str, ...], context: GateContext) -> bool:
@@ -62,14 +61,15 @@ def _holds_all(folders: tuple[str, ...], asked: tuple[str, ...], context: GateCo
 
 
 def _is_beyond(
-    path: str, roots: Iterable[str], folders: tuple[str, ...], context: GateContext
+    path: str, roots: tuple[str, ...], folders: tuple[str, ...], context: GateContext
 ) -> bool:
     """Whether a file below `roots` may bring a test that is not below `folders`."""
+    if path in roots and not _TEST_FILE.search(path):
+        return path not in folders
     if any(_is_within(path, one) for one in folders):
         return False
     if posixpath.basename(path) == _CONFTEST:
-        above = posixpath.dirname(path) or "."
-        shared = all(_is_within(one, above) for one in folders)
+        shared = all(_is_within(one, posixpath.dirname(path) or ".") for one in folders)
         return not shared or bool(_COLLECTS_MORE.search(_text(context.after(path))))
     return bool(_TEST_FILE.search(path)) and any(_is_within(path, one) for one in roots)
 

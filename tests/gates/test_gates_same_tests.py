@@ -47,6 +47,13 @@ def test_one_call_of_pytest_is_read_by_options_and_paths(line, words):
         ({"more/conftest.py": ""}, "testing", "", 2),
         ({"pytest.ini": "[pytest]\npython_files = *.py\n"}, "testing", "", 2),
         ({"testing/test_b.py": TEST}, "testing/test_a.py", "testing", 3),
+        ({"test.py": TEST}, "testing", "testing test.py", 3),
+        (
+            {"test.py": TEST, "pytest.ini": "[pytest]\ntestpaths = test.py\n"},
+            "testing",
+            "",
+            2,
+        ),
         ({}, "testing", "-k test_a", 2),
         ({}, "-k test_a testing", "", 2),
     ],
