@@ -98,6 +98,16 @@ def test_an_untracked_file_in_the_way_of_an_output_is_kept_and_the_task_waits(wo
     assert workplace.read("a.txt") == "new\n"
 
 
+def test_an_untracked_environment_is_no_file_that_tasks_miss(workplace):
+    workplace.plan(MAKES_A)
+    workplace.write({".venv/pyvenv.cfg": "", "node_modules/b/index.js": "", "notes.txt": ""})
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "tasks can't see it (git add and commit):\n  notes.txt\n" in ended.err
+    assert ".venv" not in ended.err
+    assert "node_modules" not in ended.err
+
+
 def test_an_untracked_file_with_the_very_bytes_is_taken_over(workplace):
     workplace.plan(MAKES_A)
     workplace.write({"a.txt": "new\n"})

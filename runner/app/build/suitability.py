@@ -23,6 +23,7 @@ from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
 from runner.plan.examples import find_examples
+from runner.process.environments import is_in_dependencies
 from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
 from runner.repo.git import text
 from runner.repo.head import PLANS
@@ -117,7 +118,8 @@ def _notices(
 ) -> Iterator[str]:
     if dirty:
         yield f"not committed, so tasks can't see it:\n{_format_paths(dirty)}"
-    untracked = [path for path in facts.untracked if path not in own]
+    seen = own | {path for path in facts.untracked if is_in_dependencies(repository.root, path)}
+    untracked = [path for path in facts.untracked if path not in seen]
     if untracked:
         yield f"untracked, so tasks can't see it (git add and commit):\n{_format_paths(untracked)}"
     if facts.head.detached:
@@ -131,8 +133,7 @@ def _notices(
         yield "line ends are converted on checkout: tasks see and land what git stores"
     if facts.sparse:
         yield "the checkout is sparse: tasks see the whole tree"
-    who = repository.identity()
-    if who.invented:
+    if (who := repository.identity()).invented:
         yield f"git knows no user.name: commits are made as {who.name} <{who.email}>"
 
 
@@ -217,9 +218,8 @@ def require_meant(
 
     Their code stays. Raises RunnerError (exit 3) where nobody says yes.
     """
-    gone = find_missing(session.journal.state, ids)
-    if gone:
-        gone = tuple(_were_there(session.project, session.repository, session.journal.state, gone))
+    missing = find_missing(session.journal.state, ids)
+    gone = _were_there(session.project, session.repository, session.journal.state, missing)
     if not gone:
         return
     named = ", ".join(gone)
@@ -244,8 +244,8 @@ def _were_there(
 
     Nor are those of another branch: there the last run's end is no ancestor.
     """
-    last, head = state.ended_head, repository.head().commit or ""
-    if not last or not repository.is_ancestor(last, head):
+    last = state.ended_head
+    if not (ids and last and repository.is_ancestor(last, repository.head().commit or "")):
         return []
     data = repository.blob(last, project.plan_path)
     had = {task.id for task in project.plan(data).tasks} if data else set()
