@@ -28,7 +28,7 @@ def main(words: Sequence[str]) -> int:
         _explain(error)
         return int(error.code)
     except KeyboardInterrupt:
-        print("\ninterrupted; run again to go on", file=sys.stderr)
+        print("\ninterrupted; run again to continue", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
     except ModuleNotFoundError as error:
         from runner.text.wording import refusal_of_import
@@ -58,8 +58,8 @@ def _refuse(refusal: RunnerError | None) -> int:
 
 def _out_of_processes() -> ExitCode:
     """clone(2) failed with EAGAIN, which Python tells by a sentence alone."""
-    hint = "end other programs or raise the limit (ulimit -u), and run again"
-    message = "the system is exhausted: it starts no more threads"
+    hint = "close other programs or raise the limit (ulimit -u), and run again"
+    message = "the system is exhausted: cannot start more threads"
     error = RunnerError(message, hint=hint, code=ExitCode.CONFLICT)
     _explain(error)
     return error.code
@@ -112,5 +112,5 @@ def _report_bug() -> int:
     import traceback
 
     traceback.print_exc()
-    print("runner: this is a bug; the journal is whole, run again", file=sys.stderr)
+    print("runner: this is a bug; the journal is intact, run again", file=sys.stderr)
     return int(ExitCode.BUG)

@@ -101,22 +101,22 @@ def refusal_of(error: OSError) -> RunnerError | None:
             hint = f"free some space on the file system at {disk} and run again"
         return DiskFullError(where, hint)
     if error.errno in _DENIED:
-        hint = "check who owns it and whether it may be written"
+        hint = "check its owner and its write permission"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
     if error.errno in _IN_THE_WAY and error.filename:
         hint = "move it away and run again"
         return RunnerError(
-            f"something else is at this place: {error.strerror}", where=where, hint=hint
+            f"another file or folder is in the way: {error.strerror}", where=where, hint=hint
         )
     if error.errno in _EXHAUSTED:
-        hint = "end other programs or raise the limit, and run again"
+        hint = "close other programs or raise the limit, and run again"
         return MachineError(f"the system is exhausted: {error.strerror}", where, hint)
     if error.errno == errno.ENOENT:
-        hint = "something removed or moved it meanwhile; run again to go on"
-        return MachineError("a file or folder of this run is gone", where, hint)
+        hint = "something removed or moved it during the run; run again to continue"
+        return MachineError("a file or folder of this run has disappeared", where, hint)
     if error.errno == errno.EIO:
-        hint = "look after the disk (dmesg), then run again; the journal says what is sure"
-        return MachineError("the disk does not keep what is written", where, hint)
+        hint = "check the disk (dmesg), then run again; the journal lists what is saved"
+        return MachineError("the disk reported an I/O error", where, hint)
     return None
 
 

@@ -129,7 +129,7 @@ class Project:
         folders = find_git(start)
         if folders is None:
             raise RunnerError(
-                "this folder is in no git repository", where=str(start), hint="git init"
+                "this folder is not in a git repository", where=str(start), hint="git init"
             )
         named = str(flags.get("task_graph") or environ.get("RUNNER_TASK_GRAPH") or "")
         if named:
@@ -192,7 +192,7 @@ class Project:
             if (self.root / path).is_file():
                 return path
         where = str(self.root / choices[0])
-        raise RunnerError("there is no TASK-GRAPH.md here", where=where, hint="runner init")
+        raise RunnerError("TASK-GRAPH.md not found", where=where, hint="runner init")
 
     @property
     def has_plan(self) -> bool:
@@ -396,9 +396,9 @@ class Project:
 def _require_one_line(root: Path) -> None:
     """A scratch tree names the objects it borrows in a file of lines (gitrepository-layout(5))."""
     if not {"\n", "\r"}.isdisjoint(str(root)):
-        hint = "rename the folder: git's own files of paths end a path at a newline"
+        hint = "rename the folder: git cannot store such a path in its own files"
         raise RunnerError(
-            "the path of the repository has a newline", where=display(str(root)), hint=hint
+            "the path of the repository contains a newline", where=display(str(root)), hint=hint
         )
 
 
@@ -406,9 +406,9 @@ def _project_of(plan: Path, folders: Folders) -> Path:
     """The project folder of a plan that was named."""
     plan = plan.resolve()
     if not plan.is_file():
-        raise RunnerError("there is no such plan", where=str(plan), hint="runner init")
+        raise RunnerError("plan not found", where=str(plan), hint="runner init")
     if not plan.is_relative_to(folders.top):
-        raise RunnerError("the plan lies outside the repository", where=str(plan))
+        raise RunnerError("the plan is outside the repository", where=str(plan))
     return _folder_of(plan)
 
 

@@ -39,7 +39,7 @@ else:
     single_key = lazy_module("runner.terminal.single_key")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     lease_use = lazy_module("runner.app.inspect.lease_use")
-_AGAIN = "[e]dit it again, or leave it as it [w]as? "
+_AGAIN = "[e]dit again, or discard your edit and [w]ait? "
 
 
 def execute_answer(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -82,7 +82,7 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
     for one in came.held:
         print(answer_types.describe_held(one))
     if not came.answered:
-        print("nothing waits for you")
+        print("nothing is waiting for you")
     elif came.is_next_run:
         _say_next(project)
     return ExitCode.OK
@@ -91,15 +91,15 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
 def _say_next(project: Project) -> None:
     """What builds what was answered: another run would be refused while one goes on."""
     lives = RunLock(project.root / BUILD).holder() is not None
-    print("next: runner" + (", once the run that goes on has ended" if lives else ""))
+    print("next: runner" + (", after the active run ends" if lives else ""))
 
 
 def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
     """Build them now; a run that is going on takes them up itself."""
     if not ids:
-        raise RunnerError("which one?", hint="`runner status` shows every task")
+        raise RunnerError("name at least one task", hint="`runner status` lists the tasks")
     if RunLock(project.root / BUILD).holder() is not None:
-        print(f"{', '.join(map(display, ids))}: tried again once the run that goes on has ended")
+        print(f"{', '.join(map(display, ids))}: retried after the active run ends")
         return ExitCode.OK
     return run.run_words(ids, environ)
 
@@ -130,7 +130,7 @@ class _TerminalEditor:
         """Whether they go on, which they are asked at a terminal."""
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunnerError(
-                f"the edited file holds a secret: {terminal_review.REFUSED}",
+                f"the edited file contains a secret: {terminal_review.REFUSED}",
                 detail="\n".join(terminal_review.format_findings(findings)),
                 hint=findings[0].hint,
             )
@@ -150,9 +150,9 @@ def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     """Show it, or take it."""
     if given.take and not given.reason.strip():
         hint = 'runner team lease --take --reason "the laptop is asleep"'
-        raise RunnerError("taking a lease needs a reason: its holder is told", hint=hint)
+        raise RunnerError("--take needs --reason, which the lease holder sees", hint=hint)
     if given.reason and not given.take:
-        raise RunnerError("--reason is for --take", hint="runner team lease --help")
+        raise RunnerError("--reason works only with --take", hint="runner team lease --help")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.take:
         seen = lease_use.take_lease(project, given.reason, meant=given.yes)
@@ -174,6 +174,6 @@ def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 def _format_status(known: TaskState) -> str:
     if attempts.goes_on(known):
-        return f"{display(known.id)} was asked to end, and has not ended yet: runner status"
+        return f"{display(known.id)} is still stopping; check with: runner status"
     note = f": {display(known.note)}" if known.note else ""
     return f"{display(known.id)} is {known.status}{note}"

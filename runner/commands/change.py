@@ -129,8 +129,8 @@ def _show(found: Impact, *, github: bool) -> None:
     for doubt in answer.doubts:
         print(f"not decided: {display(doubt.text)}", file=sys.stderr)
     if answer.doubts:
-        print("hint: --conservative counts what is not decided as affected", file=sys.stderr)
-    print(f"{files}: {counts} may change result", file=sys.stderr)
+        print("hint: --conservative counts undecided changes as affected", file=sys.stderr)
+    print(f"{files}: {counts} may be affected", file=sys.stderr)
 
 
 def _tell_ran(ran: Reproven) -> None:
@@ -147,7 +147,7 @@ def _tell_ran(ran: Reproven) -> None:
 def execute_ownership(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for a path outside, and where the map cannot be read."""
     if given.write and given.verb != "propose":
-        raise RunnerError("only `propose` writes", hint="runner plan ownership propose --write")
+        raise RunnerError("--write needs `propose`", hint="runner plan ownership propose --write")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     paths = [impact_question.inside(project, typed) for typed in given.paths]
     if given.verb == "show":

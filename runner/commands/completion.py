@@ -50,7 +50,7 @@ _KNOWN = {
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the script, or the ids of the plan that is here."""
     if given.shell not in ("ids", *_SHELLS):
-        raise RunnerError(f"no completion for {given.shell}", hint=f"one of {', '.join(_SHELLS)}")
+        raise RunnerError(f"unsupported shell {given.shell}", hint=f"one of {', '.join(_SHELLS)}")
     if given.shell == "ids":
         sys.stdout.write("".join(f"{id_}\n" for id_ in _ids(environ)))
     else:

@@ -54,7 +54,7 @@ def execute_pattern(given: argparse.Namespace, environ: Mapping[str, str]) -> Ex
         say(found, lines, partial(record.match_document, words=given.words), as_json=as_json)
     elif given.words:
         raise RunnerError(
-            "list takes no words", hint=f"runner plan pattern search {given.words[0]}"
+            "`list` takes no arguments", hint=f"runner plan pattern search {given.words[0]}"
         )
     else:
         known = record.load_index(project).patterns
@@ -87,6 +87,6 @@ def execute_waive(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     """Write a waiver into the journal and the plan; exit 3 where no person can have given it."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     made = waiver.waive(project, waiver.Waive(given.id, given.reason))
-    how = ": DONE — waived" if made.is_new else " is waived already"
+    how = ": DONE — waived" if made.is_new else " is already waived"
     print(f"{display(made.task)}{how}: {display(made.reason)}")
     return ExitCode.OK

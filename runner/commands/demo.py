@@ -24,21 +24,21 @@ _BEFORE = """\
 A plan of four tasks. TASK-001 is a cart that adds up prices in euros. TASK-002 makes shipping free
 from 100 euros on. TASK-003 counts parcels: its implementer sees one test, and two more are held
 out, where it cannot read them. TASK-004 changes the prices to cents. TASK-002 and TASK-004 each
-pass their own tests. Together they would charge nobody for shipping.
+pass their own tests. Together they would make shipping free for everybody.
 
 """
 _AFTER = """
 What happened: the first attempt of TASK-003 passed the test that it saw, and failed a held-out one.
-The second attempt got two counts and the id of the acceptance item, no test, and solved the task.
+The second attempt saw two counts and the ID of the acceptance item, but no test, and passed.
 
 TASK-004 passed its own tests. The runner knew that the tests of TASK-002 run the line it changes,
-ran them too, and let nothing of it land. The branch is as green as before, the work is kept on a
-branch of its own, and you decide which one is right:
+ran them too, and did not land the change. The branch still passes all its tests. The change is
+saved on its own branch, and you decide which task is right:
 
   cd {folder}
   runner evidence TASK-003  what proved the parcels
-  runner review             what waits for you
-  runner approve TASK-002   cents are right: shipping is built again on them
+  runner review             what needs your decision
+  runner approve TASK-002   cents are right: rebuild shipping on them
   runner reject TASK-004 --reason "we count in euros"
 
 Your own project: runner init, in a git repository.
@@ -65,14 +65,14 @@ def _find_folder(named: str | None) -> Path:
         return Path(tempfile.mkdtemp(prefix="runner-demo-")).resolve()
     folder = Path.cwd() / named
     if folder.exists() or folder.is_symlink():
-        raise RunnerError("this is there already", where=named, hint="runner demo OTHER-FOLDER")
+        raise RunnerError("already exists", where=named, hint="runner demo OTHER-FOLDER")
     return folder
 
 
 _AGENTS = """\
-  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
-  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
-  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` shows its progress.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md yourself.
+  - `runner why ID` explains a blocked task, `runner impact` lists tests a change may affect.
 """
 
 
@@ -80,8 +80,8 @@ def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
     del given
     for name, is_new in new_project.init(Path.cwd(), environ).written.items():
-        print(f"wrote {name}" if is_new else f"kept {name}, which was there")
+        print(f"wrote {name}" if is_new else f"kept existing {name}")
     if not (Path.cwd() / "AGENTS.md").exists():
-        print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")
+        print(f"\nfor coding agents, save this as AGENTS.md:\n\n{_AGENTS}", end="")
     print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
     return ExitCode.OK

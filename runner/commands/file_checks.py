@@ -57,7 +57,7 @@ def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode
     came = analysis.analyse_files(workplace, files, task, read_input)
     tell_unreadable(came.unreadable)
     if came.lost is not None:
-        _tell_error("the findings were not kept: ", came.lost)
+        _tell_error("the findings were not saved: ", came.lost)
     failures = [f"{one.path}: {one.message}" for one in came.unreadable]
     return _print_report(given, came.report, sarif, failures, none_seen=came.none_seen)
 
@@ -81,7 +81,7 @@ def show_code_findings(given: argparse.Namespace, environ: Mapping[str, str]) ->
     sarif, files = output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
-            "the file of a SARIF log ends in .sarif",
+            "the name of a SARIF file must end in .sarif",
             hint="--sarif findings.sarif, or --sarif alone",
         )
     return _print_report(given, report, sarif, (), kept=zip(found, whose, strict=True))
@@ -107,7 +107,7 @@ def _print_report(
         sys.stdout.writelines(f"{analysis.finding_line(one)}\n" for one in report.findings)
     for note in report.notes:
         print(f"{display_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
-    summary = "nothing was looked at" if none_seen else report.summary
+    summary = "no files were checked" if none_seen else report.summary
     print(f"SAST: {summary}", file=sys.stderr)
     return ExitCode.OK
 
@@ -134,7 +134,7 @@ def allow_secret(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     asked = secret_findings.Allow(given.reason, given.place or "", read_value, given.expires)
     made = secret_findings.allow(workplace, asked, read_input)
     if not made.entries:
-        print("this is allowed already; runner pipeline secrets list", file=sys.stderr)
+        print("already allowed; to list all: runner pipeline secrets list", file=sys.stderr)
         return ExitCode.OK
     until = f" until {made.expires}" if made.expires else ""
     print(f"allowed{until} by {display(made.author)}; now commit {FILE_NAME}", file=sys.stderr)
@@ -162,7 +162,7 @@ def show_secret_uses(given: argparse.Namespace, environ: Mapping[str, str]) -> E
         sys.stdout.write(document("secret-uses", uses=uses))
         return ExitCode.OK
     if not uses:
-        print("no task was lent a secret here", file=sys.stderr)
+        print("no task has used a secret", file=sys.stderr)
         return ExitCode.OK
     rows = [
         (display(one.name), one.task, str(one.attempt or ""), display(one.source), *one.span)
@@ -184,7 +184,7 @@ def list_allowed(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         sys.stdout.write(document("secrets", allowed=secret_findings.describe_allowed(known)))
         return ExitCode.OK
     if not known.entries:
-        print("nothing is allowed here", file=sys.stderr)
+        print("no exceptions are recorded", file=sys.stderr)
         return ExitCode.OK
     shown = [
         (str(number), _until(one, expired=one in gone), one.author, one.reason)
@@ -197,7 +197,7 @@ def list_allowed(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 def _until(one: Allowed, *, expired: bool) -> str:
     if one.expires is None:
         return "always"
-    return f"{one.expires} (passed)" if expired else str(one.expires)
+    return f"{one.expires} (expired)" if expired else str(one.expires)
 
 
 def execute_secret_scan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

@@ -75,8 +75,8 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
     if given.accept_done or given.dry_run:
         flag = "--accept-done" if given.accept_done else "--dry-run"
         raise RunnerError(
-            f"--draft writes nothing yet, so {flag} has no place beside it",
-            hint="runner review shows what waits; waive by name once it is written",
+            f"{flag} cannot be combined with --draft, which writes nothing yet",
+            hint="approve the draft first (see: runner review), then waive single tasks",
         )
     with open_console(project, is_quiet=given.json) as (observer, asker):
         came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
@@ -95,9 +95,9 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
 def _ask_test(project: Project, count: int) -> str:
     """The one question of an import: what proves the project's tasks; nothing for none."""
     found = repository_analysis.analyse(project).test_command
-    known = f" (`{display(found)}` runs its tests; `=` takes that)" if found else ""
+    known = f" (type `=` to use `{display(found)}`, which runs its tests)" if found else ""
     print(
-        f"{plural(count, 'task')} with files and no proof: which command proves them?{known}\n"
+        f"{plural(count, 'task')} with files but no proof: which command tests them?{known}\n"
         "a command, or Enter for none: ",
         end="",
         file=sys.stderr,
@@ -120,6 +120,6 @@ def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
         print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")
     elif not given.dry_run and done.files:
         lines = [f"marked: {join_few(done.marked)}"] if done.marked else []
-        lines += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
+        lines += [f"mark removed: {join_few(done.unmarked)}"] if done.unmarked else []
         print("\n".join(lines or ["nothing was written"]))
     return ExitCode.OK

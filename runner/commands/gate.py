@@ -48,17 +48,17 @@ _FILES = ("comment", "junit", "sarif")
 
 
 _HELP = {
-    "comment": "write the answer as Markdown for a comment on the pull request",
+    "comment": "write the result as Markdown for a pull request comment",
     "junit": "write a JUnit report",
-    "sarif": "write what breaks as SARIF 2.1.0",
+    "sarif": "write failures as SARIF 2.1.0",
 }
 
 
 def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Measure and tell. Raises RunnerError where it cannot be measured."""
     if given.record and (given.moved_from or given.all or given.base):
-        why = "--record takes no --base, --all or --moved-from: it measures the base's own commit"
-        raise RunnerError(why, hint="check the base out, then: runner gate --record")
+        why = "--record cannot be combined with --base, --all or --moved-from: it measures the base"
+        raise RunnerError(why, hint="check out the base, then: runner gate --record")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     settings = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, settings, plan_needed=False)
@@ -70,7 +70,7 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         gate = Gate(project, repository, _request(given), trust, tell, _tell_ran)
         if given.record:
             result, files = gate.record()
-            tell(f"the map holds {plural(files, 'file')} of tests")
+            tell(f"the test map covers {plural(files, 'test file')}")
         else:
             _warn_of_uncommitted(repository, given.head)
             result = gate.measure()
@@ -94,7 +94,7 @@ def _request(given: argparse.Namespace) -> GateRequest:
 
 def _warn_of_uncommitted(repository: Repository, head: str) -> None:
     if head == "HEAD" and (dirty := repository.state().dirty):
-        tell(f"note: {plural(len(dirty), 'file')} not committed: not part of what is measured")
+        tell(f"note: {plural(len(dirty), 'file')} not committed, so not measured")
 
 
 def _tell_ran(ran: Reproven) -> None:
@@ -142,7 +142,7 @@ def _read_percent(text: str) -> float:
         number = -1.0
     if not 0 <= number <= 100:  # noqa: PLR2004 - percent
         raise RunnerError(
-            f"{text!r} is no percentage from 0 to 100", hint="runner pipeline check-coverage --help"
+            f"{text!r} is not a percentage (0 to 100)", hint="runner pipeline check-coverage --help"
         )
     return number
 

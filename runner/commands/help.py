@@ -35,13 +35,13 @@ else:
     textwrap = lazy_module("textwrap")
 
 _RUN = (
-    ("ID …", "only these tasks, and what they depend on"),
-    ("-n, --dry-run", "say what would happen; run nothing"),
-    ("-j N, --jobs N", "tasks at once"),
-    ("--only ID, --from ID, --until ID", "choose further"),
-    ("--allow-dirty", "build on HEAD beside your uncommitted changes"),
+    ("ID …", "only these tasks and their dependencies"),
+    ("-n, --dry-run", "show what would happen; run nothing"),
+    ("-j N, --jobs N", "how many tasks run in parallel"),
+    ("--only ID, --from ID, --until ID", "narrow the selection"),
+    ("--allow-dirty", "build on HEAD; leave uncommitted changes alone"),
     ("--trust", "run this plan's commands without asking"),
-    ("-q, -v", "say less, say more"),
+    ("-q, -v", "less output, more output"),
 )
 _PAGE = Path(__file__).with_name("when_it_stops.md")
 _WIDTH = 96
@@ -68,7 +68,7 @@ def _explain(topic: str, code: str | None) -> str:
     found = next((one for one in parts if one.splitlines()[0] == wanted), None)
     if found is None:
         codes = ", ".join(one.splitlines()[0].removeprefix("exit ") for one in parts)
-        raise RunnerError(f'there is no "{code}" here', where=f"help {topic}", hint=codes)
+        raise RunnerError(f'unknown code "{code}"', where=f"help {topic}", hint=codes)
     return _wrap(found)
 
 
@@ -90,23 +90,23 @@ def _one_screen(environ: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield from _exit_codes()
     yield ""
-    yield "runner COMMAND --help tells everything about one; runner help --all lists every command"
-    yield "runner help blocked, runner help exit: what a reason or an exit code means, what to do"
+    yield "runner COMMAND --help explains one command; runner help --all lists all commands"
+    yield "runner help blocked and runner help exit explain reasons and exit codes, and what to do"
 
 
 def _full_help(environ: Mapping[str, str]) -> Iterator[str]:
     yield from _head()
     yield from _pairs((name, TABLE[name].summary) for name in TOP)
     yield ""
-    yield "below them:"
+    yield "subcommands:"
     yield from _pairs((one.name, one.summary) for name in TOP for one in children(name))
     yield ""
-    yield "started by programs:"
+    yield "for programs:"
     yield from _pairs((name, TABLE[name].summary) for name in FOR_PROGRAMS)
     yield ""
     with suppress(RunnerError):  # what is wrong with one is shown below
         if rows := operations_of(find_others(environ)):
-            yield "of other extensions:"
+            yield "from other extensions:"
             yield from _pairs((one.name, one.summary) for one in rows.values())
             yield ""
     yield from _list_extensions(environ)
@@ -142,7 +142,7 @@ def _list_extensions(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _head() -> Iterator[str]:
-    yield f"runner {__version__}: builds a repository from TASK-GRAPH.md, task by proven task"
+    yield f"runner {__version__}: builds a repository from TASK-GRAPH.md, one tested task at a time"
     yield ""
     yield "usage: runner [COMMAND] [options]"
     yield ""

@@ -57,15 +57,15 @@ def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         return _verify(given, environ)
     project = Project.open(Path.cwd(), environ)
     if len(given.ids) != 1 or given.all:
-        raise RunnerError("which task's checkpoint?", hint="runner replay TASK-005")
+        raise RunnerError("name one task to restore", hint="runner replay TASK-005")
     seen = transaction.replay(project, transaction.ReplayRequest(given.ids[0], dry_run=True))
     if seen.replay.nothing or given.dry_run:
         say(seen, change_text.replay_lines, change_text.replay_document, as_json=given.json)
         return ExitCode.OK
     if not given.yes and not given.json:
         print("\n".join(change_text.replay_preview(seen.replay)))
-    if not confirm("go back?", environ, yes=given.yes, again=type_again(given, "--yes")):
-        print("nothing was done", file=sys.stderr if given.json else sys.stdout)
+    if not confirm("restore this state?", environ, yes=given.yes, again=type_again(given, "--yes")):
+        print("nothing was changed", file=sys.stderr if given.json else sys.stdout)
         return ExitCode.PERSON
     done = transaction.replay(
         project, transaction.ReplayRequest(seen.task, head=seen.replay.back.head)
@@ -77,7 +77,7 @@ def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Rebuild all that landed, or some tasks; exit 1 at the first divergence."""
     if bool(given.ids) == given.all:
-        raise RunnerError("which tasks?", hint="runner replay --verify --all, or ids")
+        raise RunnerError("name tasks, or use --all", hint="runner replay --verify --all")
     flags = {"sandbox": "none"} if given.no_sandbox else {}
     project = Project.open(Path.cwd(), environ, flags)
     steps = rebuild.find_landed(project, given.ids)
@@ -123,7 +123,7 @@ def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         if not confirm(
             "undo it?", environ, yes=False, again=shlex.join(["runner", "undo", *words])
         ):
-            print("nothing was done", file=sys.stderr if given.json else sys.stdout)
+            print("nothing was changed", file=sys.stderr if given.json else sys.stdout)
             return ExitCode.PERSON
     done = transaction.undo(project, request)
     say(done, change_text.undo_lines, change_text.undo_document, as_json=given.json)
@@ -186,10 +186,10 @@ def show_writes(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         head = ("Time", "Task", "Attempt", "Action", "File", "Bytes", "Review", "Outcome")
         sys.stdout.write(table.table(head, map(_log_row, history.writes)))
     else:
-        print("no write is recorded", file=sys.stderr)
+        print("no writes are recorded", file=sys.stderr)
     for line in history.damaged:
         print(
-            f"runner: {log.WRITE_LOG}:{line}: this line is no record; it is left out",
+            f"runner: {log.WRITE_LOG}:{line}: invalid line skipped",
             file=sys.stderr,
         )
     return ExitCode.OK

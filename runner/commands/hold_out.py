@@ -44,7 +44,7 @@ def execute_hold_out(given: argparse.Namespace, environ: Mapping[str, str]) -> E
         copy=given.copy,
     )
     if not (asked.files or asked.source):
-        raise RunnerError("no files are named", hint=f"runner hold-out {display(given.task)} FILE")
+        raise RunnerError("no files given", hint=f"runner hold-out {display(given.task)} FILE")
     done = hold_out.hold_out(project, asked, environ)
     if given.json:
         names = {"files": list(done.moved), "contracts": list(done.contracts)}
@@ -53,8 +53,8 @@ def execute_hold_out(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     for remark in done.remarks:
         print("\n".join(finding_lines(remark)), file=sys.stderr)
     what = "copied" if done.kept else "moved"
-    print(f"{done.task}: {plural(len(done.moved), 'file')} {what} into the store of held-out tests")
-    print(f"the plan lists them for {', '.join(done.contracts)}: commit it, then `runner`")
+    print(f"{done.task}: {plural(len(done.moved), 'file')} {what} to the store of held-out tests")
+    print(f"the plan lists them for {', '.join(done.contracts)}; commit it, then run `runner`")
     return ExitCode.OK
 
 
@@ -64,7 +64,7 @@ def _list(project: Project, given: argparse.Namespace) -> ExitCode:
     if given.json:
         sys.stdout.write(documents.document("held-out", files=list(found)))
     else:
-        print("\n".join(_lines(found)) or "nothing is held out")
+        print("\n".join(_lines(found)) or "no tests are held out")
         for one in missing:
             print(f"hint: runner hold-out {one.task} {display(one.path)} --from FOLDER")
     return ExitCode.FAILED if given.check and missing else ExitCode.OK
@@ -81,8 +81,8 @@ def _lines(found: Sequence[HeldOutState]) -> list[str]:
 def _show(project: Project, typed: str) -> ExitCode:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RunnerError(
-            "held-out files are shown on a terminal only",
-            hint="run the command in a terminal of your own",
+            "held-out files can be shown only on a terminal",
+            hint="run the command in your own terminal",
             code=ExitCode.PERSON,
         )
     task, contents = hold_out.read_held_out(project, typed)
@@ -93,13 +93,13 @@ def _show(project: Project, typed: str) -> ExitCode:
     for line in held_out_output.format_failures(project, task):
         print(line)
     if not contents:
-        print(f"the store has no files of {task}")
+        print(f"{task} has no held-out files in the store")
     return ExitCode.OK
 
 
 def _drop(project: Project, given: argparse.Namespace) -> ExitCode:
     if not given.files:
-        raise RunnerError("no files are named", hint=f"runner hold-out {given.task} FILE --drop")
+        raise RunnerError("no files given", hint=f"runner hold-out {given.task} FILE --drop")
     kept = hold_out.drop_held_out(project, given.task, given.files, given.reason)
     print(f"{plural(len(given.files), 'file')} dropped; a copy is in {display(str(kept))}")
     return ExitCode.OK

@@ -44,7 +44,7 @@ def _open_project(
 def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show what is stored, and what waits. Raises RunnerError where no store is set."""
     project = _open_project(given, environ)
-    with patience("asking the artifact store"):
+    with patience("querying the artifact store"):
         found = artifact_list.list_artifacts(project, given.run, remote=given.remote)
     trouble = artifact_export.read_trouble(project)
     if given.json:
@@ -52,7 +52,7 @@ def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         print(document("artifact-list", store=where, trouble=trouble, artifacts=found), end="")
         return ExitCode.OK
     if trouble:
-        print(f"note: {display(trouble)}; runner team artifacts push", file=sys.stderr)
+        print(f"note: {display(trouble)}; to retry: runner team artifacts push", file=sys.stderr)
     if not found:
         message = "nothing is stored yet" if project.settings.artifacts_store else "no store is set"
         print(message, file=sys.stderr)
@@ -102,12 +102,12 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     elif not given.quiet:
         print(artifact_export.summarise(done))
         for one in done.refused:
-            print(f"  kept back: {display(one.path)}: {display(one.why)}")
+            print(f"  not stored: {display(one.path)}: {display(one.why)}")
     if done.standing:
         raise RunnerError(
-            f"{plural(len(done.standing), 'object')} of other bytes stand there, and stay",
+            f"{plural(len(done.standing), 'object')} already in the store with other content",
             detail="\n".join(f"  {display(key)}" for key in done.standing),
-            hint="another prefix: [artifacts] store; nothing was overwritten",
+            hint="nothing was overwritten; set another prefix in [artifacts] store",
             code=ExitCode.CONFLICT,
         )
     return ExitCode.OK
@@ -143,12 +143,12 @@ def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def _summary(done: PruneRecord, *, dry_run: bool) -> str:
     if not done.found:
-        return f"nothing is older than {done.before[:10]} that may go"
+        return f"nothing from before {done.before[:10]} to remove"
     if dry_run:
-        return f"{plural(len(done.found), 'thing')} would go; nothing was taken away"
+        return f"{plural(len(done.found), 'item')} would be removed; nothing was changed"
     left = len(done.found) - len(done.gone)
-    stayed = f"; {left} stayed: somebody uses them" if left else ""
-    return f"{plural(len(done.gone), 'thing')} gone, {_size(done.bytes)} free{stayed}"
+    stayed = f"; {left} still in use" if left else ""
+    return f"{plural(len(done.gone), 'item')} removed, {_size(done.bytes)} freed{stayed}"
 
 
 def _size(amount: int) -> str:

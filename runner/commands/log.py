@@ -51,14 +51,14 @@ def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         any_shown = True
     if not any_shown:
         is_part = given.task or given.after or {first, last} != {None}
-        print("no record fits" if is_part else "nothing has happened yet", file=sys.stderr)
+        print("no matching records" if is_part else "no records yet", file=sys.stderr)
     return ExitCode.OK
 
 
 def _read_after(typed: Sequence[str]) -> int:
     """Return the number behind which records are printed. Raises RunnerError."""
     if len(typed) > 1 or not all(one.isdecimal() for one in typed):
-        raise RunnerError("--after takes one number here", hint="runner log --after 120")
+        raise RunnerError("--after needs one number", hint="runner log --after 120")
     return int(typed[0]) if typed else 0
 
 

@@ -87,7 +87,7 @@ def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     for cause in causes:
         print("\n".join(explain_cause(cause)), end="\n\n")
     if not causes:
-        print("nothing is blocked: runner status says what is next")
+        print("nothing is blocked; to see what is next: runner status")
     return ExitCode.OK
 
 
@@ -128,7 +128,7 @@ def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     if given.check:
         return verify.check_statement(given, environ)
     if given.run:
-        raise RunnerError("--run goes with --check", hint="runner evidence --check FILE --run")
+        raise RunnerError("--run needs --check", hint="runner evidence --check FILE --run")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = find_evidence.find_evidence(project, given.id)
     if given.format == "in-toto":

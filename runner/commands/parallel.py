@@ -22,7 +22,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner pipeline parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
-        raise RunnerError("name tasks and a command", hint=hint)
+        raise RunnerError("--tasks and --cmd are required", hint=hint)
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     typed = [word for word in given.tasks.replace(",", " ").split() if word]

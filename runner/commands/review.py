@@ -91,7 +91,7 @@ def _review(
         )
         return ExitCode.OK
     if not shown and not by_hand:
-        print("nothing waits for you")
+        print("nothing is waiting for you")
     answered = [one for one in known if one.answered and (one in shown or not given.what)]
     places = _number(project, known, shown, anew=not given.what)
     for place, one in (*places, *(("", one) for one in answered)):
@@ -145,7 +145,7 @@ def _show_failed_tests(project: Project, state: RunState, id_: str) -> None:
         for line in held_out_output.format_failures(project, id_):
             print(line)
     else:
-        print("     a terminal shows the output of the failed held-out tests")
+        print("     run this on a terminal to see the output of the failed held-out tests")
 
 
 def _show_stale(project: Project, repository: Repository, id_: str) -> None:
@@ -179,7 +179,7 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
     sources = (bool(given.wish), bool(given.file), given.issue is not None)
     if sum(sources) != 1 or (given.others and given.issue is None):
         raise RunnerError(
-            "say one thing that is wished for",
+            "give exactly one request",
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
         )
     if given.file:
@@ -188,7 +188,7 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
         return draft_prompt.wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
     if not all(read_number(one) > 0 for one in words):
-        raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
+        raise RunnerError("--with needs issue numbers", hint="--with 43,44")
     numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
     return draft_prompt.issue_wish(project.root, numbers, project.environ)
 
@@ -232,8 +232,8 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
     for named in drafts:
         if given.called == "approve":
             done = draft_answers.approve_draft(project, named)
-            verb = "stands" if len(done.tasks) == 1 else "stand"
-            print(f"{done.id}: {join_few(done.tasks)} {verb} in {display(done.plan)}")
+            verb = "is" if len(done.tasks) == 1 else "are"
+            print(f"{done.id}: {join_few(done.tasks)} {verb} now in {display(done.plan)}")
             print("next: runner validate, then runner")
         elif given.called == "reject":
             code = _reject(given, project, named)
@@ -255,10 +255,10 @@ def _edit(project: Project, named: str) -> ExitCode:
 
     edited = draft_answers.edit_draft(project, named, Editor())
     if edited is None:
-        print(f"{named.upper()} is as it was")
+        print(f"{named.upper()} is unchanged")
         return ExitCode.OK
     for mistake in edited.mistakes:
-        print(f"to mend: {display(mistake)}")
+        print(f"to fix: {display(mistake)}")
     verb = "edit" if edited.mistakes else "approve"
-    print(f"DRAFT-{edited.number} is edited and waits; next: runner {verb} DRAFT-{edited.number}")
+    print(f"DRAFT-{edited.number} was edited; next: runner {verb} DRAFT-{edited.number}")
     return ExitCode.OK

@@ -83,7 +83,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _leave_open(wait: Callable[[], object]) -> None:
     """Let who looks at the page go on with it, until Ctrl-C."""
-    print("the page stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+    print("the page is still being served; press Ctrl-C to stop", file=sys.stderr, flush=True)
     try:
         wait()
     except KeyboardInterrupt:
@@ -94,8 +94,8 @@ def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
     """Be on the branch that was named, once, before anything is read."""
     if given.plan_out or given.dry_run:
         raise RunnerError(
-            "--dry-run and --plan-out tell of the branch that is checked out",
-            hint="leave --branch out, or let it run",
+            "--dry-run and --plan-out work only on the checked-out branch",
+            hint="remove --branch, or remove --dry-run and --plan-out",
         )
     project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
     if build_branch.switch_to(project, given.branch):
@@ -214,12 +214,12 @@ def _try_implementer(
     """Work on the task in a scratch tree, and show what would land."""
     if not (given.dry_run or given.plan_out):
         raise RunnerError(
-            "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
+            "--with-implementer needs --dry-run", hint="runner run ID -n --with-implementer"
         )
     named = [*given.ids, *given.only]
     if len(named) != 1:
         raise RunnerError(
-            "--with-implementer is about one task", hint="runner run TASK-003 -n --with-implementer"
+            "--with-implementer needs one task", hint="runner run TASK-003 -n --with-implementer"
         )
     project = Project.open(Path.cwd(), environ, flags)
     with console_of(given, environ, project.root) as console:
@@ -250,7 +250,7 @@ def _trial_lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str
 
 def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str:
     if change.path in found.trial.outcome.tainted:
-        return f"{display(change.path)}: refused, so it is not shown"
+        return f"{display(change.path)}: rejected, so not shown"
     colour = wants_colour(sys.stdout, environ)
     width = shutil.get_terminal_size().columns if colour else 0
     return diff_view.diff_text(found.before[change.path], change, colour=colour, width=width)

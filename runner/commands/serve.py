@@ -36,7 +36,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
     places = paths.Places.of(environ)
     if not 0 <= given.port < PORTS:
-        raise RunnerError("there is no such port", where=str(given.port))
+        raise RunnerError("invalid port", where=str(given.port))
     if given.link:
         ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:
@@ -59,7 +59,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def _show_token(file: Path) -> ExitCode:
     print(listener.read_token(file))
-    print(f"it is in {display(str(file))}; remove that, and it opens nothing", file=sys.stderr)
+    print(f"stored in {display(str(file))}; delete that file to revoke the token", file=sys.stderr)
     return ExitCode.OK
 
 

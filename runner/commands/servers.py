@@ -29,9 +29,9 @@ def execute_mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     """Answer until the input ends. Raises RunnerError for a folder that is none."""
     folder = Path(given.folder or ".").absolute()
     if not folder.is_dir():
-        raise RunnerError("there is no such folder", where=str(folder), hint="runner mcp --help")
+        raise RunnerError("folder not found", where=str(folder), hint="runner mcp --help")
     if sys.stdin.isatty():
-        message = "this speaks with a program, a JSON message a line; runner mcp --help says how"
+        message = "this command reads JSON messages from a program; see: runner mcp --help"
         print(f"note: {message}", file=sys.stderr)
     caller = calls.Caller(folder, environ, given.task_graph or "")
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:

@@ -79,7 +79,7 @@ def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """The table, drawn anew when the plan, the journal or HEAD moves."""
     if given.json:
-        raise RunnerError("--watch draws for a person", hint="runner status --json, in a loop")
+        raise RunnerError("use either --watch or --json", hint="runner status --json, in a loop")
     files = (project.root / project.plan_path, project.journal_path, project.folders.git / "HEAD")
 
     def text() -> str:

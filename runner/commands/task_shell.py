@@ -26,8 +26,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     load_trusted_plan(project, trusted=given.trust, again=f"runner shell {given.id} --trust")
     if given.held_out and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RunnerError(
-            "held-out files are laid out on a terminal only",
-            hint="run the command in a terminal of your own, or leave --held-out out",
+            "--held-out works only on a terminal",
+            hint="run the command in your own terminal, or remove --held-out",
             code=ExitCode.PERSON,
         )
     wanted = task_shell.Tree(given.tree) if given.tree else None
@@ -35,7 +35,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
     )
     if ended.why:
-        tell(f"it ended with exit code 0; its proof refuses it: {ended.why}")
+        tell(f"exit code 0, but the proof rejects it: {ended.why}")
     return ended.exit
 
 

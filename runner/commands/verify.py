@@ -54,8 +54,8 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     whole = given.all or given.changed
     if bool(given.id) == whole or (given.all and given.changed):
         raise RunnerError(
-            "name one task, --all or --changed" if whole else "nothing says what to prove",
-            hint="`runner verify --all` proves everything, `runner verify TASK-001` one task",
+            "name one task, --all or --changed" if whole else "name what to verify",
+            hint="`runner verify --all` tests everything, `runner verify TASK-001` one task",
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
@@ -96,7 +96,7 @@ def _read(path: str) -> bytes:
         raise RunnerError(
             f"the attestation cannot be read: {error.strerror}",
             where=path,
-            hint="one is made by: runner evidence ID --format in-toto",
+            hint="create one with: runner evidence ID --format in-toto",
         ) from error
 
 
@@ -141,7 +141,7 @@ def _say_shortfall(verified: Verified, *, as_json: bool) -> None:
         print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")
     else:
         print("\n".join(whole_lines(verified)))
-        print("nothing was shipped: the whole tree falls short")
+        print("not shipped: the whole tree does not pass")
 
 
 def _say(done: Shipped, *, as_json: bool) -> None:
@@ -160,6 +160,6 @@ def _say(done: Shipped, *, as_json: bool) -> None:
         return
     print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
     if done.unproven:
-        print(f"shipped without a proof: {join_few(done.unproven)}; the tag says why")
-    print(f"what others can check: {done.attestation} (runner evidence --check)")
-    print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")
+        print(f"shipped without a proof: {join_few(done.unproven)}; the tag gives the reasons")
+    print(f"attestation: {done.attestation} (to check it: runner evidence --check)")
+    print(f"to publish it: git push --follow-tags; to view it: git show {display(tag)}")

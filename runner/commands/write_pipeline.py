@@ -159,10 +159,10 @@ def _print_list(
         ]
         sys.stdout.write(table.table(_HEAD, rows))
     else:
-        print("nothing waits for you", file=sys.stderr)
+        print("nothing is waiting for you", file=sys.stderr)
     if len(shown) < len(known):
         rest = plural(len(known) - len(shown), "staged write")
-        print(f"{rest} no longer: runner pipeline staged-write list --all", file=sys.stderr)
+        print(f"{rest} settled; list all: runner pipeline staged-write list --all", file=sys.stderr)
     return ExitCode.OK
 
 

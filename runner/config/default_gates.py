@@ -190,7 +190,7 @@ def with_default_gates(
     for one in find_declared_gates(stack):
         command, missing = equipped(one)
         if missing:
-            notes.append(f"default gate {one.gate.name}: {missing}: not run")
+            notes.append(f"default gate {one.gate.name} is not run: {missing}")
         else:
             ready.append(replace(one, gate=replace(one.gate, command=command)))
     return _with(loaded, ready, notes)

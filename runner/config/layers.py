@@ -125,9 +125,9 @@ def _within(root: Path, name: str) -> Path:
     path = root / name
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         raise RunnerError(
-            f"{name} is a link that leads out of the repository",
+            f"{name} is a symbolic link to a file outside the repository",
             where=name,
-            hint=f'replace it by a file: cp --remove-destination "$(readlink -f {name})" {name}',
+            hint=f'replace it with a copy: cp --remove-destination "$(readlink -f {name})" {name}',
         )
     return path
 
@@ -143,7 +143,7 @@ def _file_layer(
         raise RunnerError(
             f"the settings cannot be read: {error.strerror or error}",
             where=name,
-            hint=f"look at it: ls -l {path}",
+            hint=f"check the file: ls -l {path}",
         ) from error
     return (Layer(origin, name, content, table),)
 
@@ -154,7 +154,7 @@ def _read(path: Path) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(None, "it is no file")
+            raise OSError(None, "it is not a regular file")
         if found.st_size > _MOST_BYTES:
             raise OSError(None, f"it is larger than {_MOST_BYTES} bytes")
         # Of a regular file one call gives all that there is: read(2) falls short at its end alone.

@@ -210,7 +210,7 @@ def _bad_toml(layer: Layer, text: str, error: str) -> RunnerError:
         f"not TOML: {display(message[:1].lower() + message[1:])}",
         where=f"{layer.path}:{line}:{column}",
         detail=shown,
-        hint='a value is written as in `jobs = 4` or `implementer = "command"`',
+        hint='write values as in `jobs = 4` or `implementer = "command"`',
     )
 
 
@@ -284,7 +284,7 @@ def _find_unknown(one: _Opened, known: Sequence[str]) -> list[_Problem]:
         _Problem(
             one.where([name]),
             f"unknown setting {display(one.written.get(name, name))[:80]}",
-            did_you_mean(name, known) or "take it out; runner settings lists every setting",
+            did_you_mean(name, known) or "remove it; `runner settings` lists every setting",
         )
         for name in one.values
         if name not in known
@@ -330,7 +330,7 @@ def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Prob
     if one.layer.origin is not Origin.REPOSITORY:
         return ()
     if plan.startswith("/") or ".." in plan.split("/"):
-        message = "task_graph must lie in the repository"
+        message = "task_graph must be a path inside the repository"
         return [_Problem(one.where(["task_graph"]), message, 'such as "docs/TASK-GRAPH.md"')]
     return ()
 
@@ -345,7 +345,7 @@ def _require_executor(merged: Merged) -> None:
     ours = any(word in one.executors for one in OURS)
     if not (ours or word in ("inline", "threads") or merged.values.get("extensions")):
         message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
-        hint = 'that of another package needs extensions = ["NAME"] in your own settings'
+        hint = 'for one of another package, set extensions = ["NAME"] in your own settings'
         raise RunnerError(message, where=merged.sources["executor"], hint=hint)
 
 
@@ -354,9 +354,9 @@ def _all_of(problems: Sequence[_Problem]) -> RunnerError:
         only = problems[0]
         return RunnerError(only.message, where=only.where, hint=only.hint)
     return RunnerError(
-        f"{len(problems)} settings are wrong",
+        f"{len(problems)} settings are invalid",
         detail="\n".join(str(problem) for problem in problems),
-        hint="mend them there; runner settings then shows each value and where it comes from",
+        hint="fix them; `runner settings` then shows each value and where it comes from",
     )
 
 
@@ -426,7 +426,7 @@ def _without_less_assurance(
     if found["assurance"] == "independent":
         return rest, []
     where = one.where(["assurance"])
-    return rest, [f'{where}: assurance is ignored: your own settings want "independent"']
+    return rest, [f'{where}: assurance is ignored: your own settings require "independent"']
 
 
 def _tighten(
@@ -443,7 +443,7 @@ def _tighten(
     if asked is ReviewMode.OFF or (standing and tightest(standing, asked) is not asked):
         note = (
             f'{one.where(["review"])}: review = "{asked}" is ignored: a repository may only '
-            "tighten (prompt, then auto, then off); loosen it in your own settings or by --review"
+            "tighten it (off to auto to prompt); to loosen it, use your own settings or --review"
         )
         return rest, [note]
     return rest | {"review_floor": asked.value}, []

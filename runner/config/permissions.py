@@ -108,12 +108,12 @@ def write_finding(
     if word.permit is Permit.ALLOW or (word.permit is Permit.ASK and reviewed):
         return None
     if word.permit is Permit.ASK:
-        message = f"{word} wants a person asked about this file"
-        return Finding(CHECK, message, path=path, hint="leave it as it was, or wait for the answer")
-    message = f"{word} does not let this file be written"
+        message = f"{word} requires approval for this file"
+        return Finding(CHECK, message, path=path, hint="leave it unchanged, or wait for the answer")
+    message = f"{word} forbids writing this file"
     if word.reason:
-        message = f"a person does not let this file be written: {word.reason}"
-    return Finding(CHECK, message, path=path, hint="leave this file as it was")
+        message = f"a person denied writing this file: {word.reason}"
+    return Finding(CHECK, message, path=path, hint="leave this file unchanged")
 
 
 def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
@@ -178,12 +178,12 @@ def shell_finding(command: str, book: Rulebook) -> Finding | None:
     if word.permit is Permit.ALLOW:
         return None
     if word.permit is Permit.ASK:
-        message = f"{word} wants a person asked about this command"
-        return Finding(CHECK, message, hint="do without it, or wait for the answer")
-    message = f"{word} does not let this command run"
+        message = f"{word} requires approval for this command"
+        return Finding(CHECK, message, hint="continue without it, or wait for the answer")
+    message = f"{word} forbids running this command"
     if word.reason:
-        message = f"a person does not let this command run: {word.reason}"
-    return Finding(CHECK, message, hint="do without it")
+        message = f"a person denied running this command: {word.reason}"
+    return Finding(CHECK, message, hint="continue without it")
 
 
 def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:

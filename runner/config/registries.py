@@ -61,11 +61,11 @@ class Registries:
     def refusal(self, host: str, port: int) -> str:
         """Why a host cannot be reached at a port; "" where it may be."""
         if _is_address(host):
-            return "an address is no name of a registry"
+            return "a registry must be a host name, not an address"
         if not _NAME.fullmatch(host):
-            return "that is no name of a host"
+            return "not a valid host name"
         if not _among(host, port, self.entries):
-            return "it is none of the registries that may be reached"
+            return "not one of the allowed registries"
         return ""
 
     def is_named(self, host: str, port: int) -> bool:
@@ -83,9 +83,9 @@ def wrong(entry: str) -> str:
     text = normalize_entry(entry)
     name, _, port = text.partition(":")
     if _is_address(name) or "/" in text:
-        return "must be names of hosts, such as registry.example.org"
+        return "must be host names, such as registry.example.org"
     if not _ENTRY.fullmatch(text) or int(port or 0) > _LARGEST:
-        return "must be names of hosts, with a port behind them at most"
+        return "must be host names, optionally with a port"
     return ""
 
 

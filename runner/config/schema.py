@@ -100,7 +100,7 @@ class Rule(BaseModel):
     @model_validator(mode="after")
     def _can_be_read(self) -> Rule:
         if not is_pattern(self.tool, self.pattern):
-            raise ValueError("must be a glob as in gitignore(5); this one cannot be read")
+            raise ValueError("must be a valid glob as in gitignore(5)")
         return self
 
 

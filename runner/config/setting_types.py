@@ -85,7 +85,7 @@ def split_globs(value: object) -> object:
 def _folder(value: str) -> str:
     path = value.strip().removeprefix("./").rstrip("/")
     if not path or path.startswith("/") or ".." in path.split("/"):
-        raise ValueError("must be folders of the project")
+        raise ValueError("must be folders inside the project")
     return path
 
 
@@ -110,7 +110,7 @@ def store_place(value: str) -> str:
     if "://" in value and not re.fullmatch(
         r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?", value
     ):
-        raise ValueError("must be s3://BUCKET/PREFIX, without a key or a question, or a folder")
+        raise ValueError("must be a folder, or s3://BUCKET/PREFIX without credentials or a query")
     return empty_for_none(value)
 
 
@@ -137,7 +137,7 @@ def variable_name(value: str) -> str:
 def exact_variable(value: str) -> str:
     """The name of one environment variable."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-        raise ValueError("must be named as an environment variable")
+        raise ValueError("must be the name of one environment variable")
     return value
 
 
@@ -150,7 +150,7 @@ def _registry(value: str) -> str:
 def id_prefix(value: str) -> str:
     """What ids of tasks begin with."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value.removesuffix("-")):
-        raise ValueError("must be letters and digits, a letter first")
+        raise ValueError("must start with a letter and have only letters, digits and _")
     return value.removesuffix("-")
 
 
@@ -169,14 +169,14 @@ def _below_home(value: str) -> str:
 
 def _model_name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][^\s]*", value.strip()):
-        raise ValueError("must be a model's name, without blanks")
+        raise ValueError("must be a model name without spaces")
     return value.strip()
 
 
 def server_address(value: str) -> str:
     """Where a model's server answers."""
     if not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value.strip()):
-        raise ValueError("must be an address, such as http://127.0.0.1:8080/v1")
+        raise ValueError("must be a URL, such as http://127.0.0.1:8080/v1")
     return value.strip()
 
 
@@ -186,7 +186,7 @@ def receiver_address(value: str) -> str:
     if address and not (
         re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", address) and _has_place(address)
     ):
-        raise ValueError("must be an address, such as https://example.org/hook, without a password")
+        raise ValueError("must be a URL without a password, such as https://example.org/hook")
     return address
 
 
@@ -202,7 +202,7 @@ def nats_address(value: str) -> str:
     """Servers of NATS between commas; `none` takes back what a layer below says."""
     address = empty_for_none(value.strip())
     if address and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", address):
-        raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, several between commas")
+        raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, separated by commas")
     return address.rstrip(",")
 
 
@@ -216,23 +216,23 @@ def tool_name(value: str) -> str:
 def rule_pattern(value: str) -> str:
     """What a permission is about."""
     if value.startswith("!"):
-        raise ValueError("must not begin with !: write a later rule that allows")
+        raise ValueError("must not begin with ! (to make an exception, add a later allow rule)")
     return _one_line(value)
 
 
 def server_name(value: str) -> str:
     """A name that fits between the underscores of `mcp__NAME__TOOL`."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
-        raise ValueError("must be named with letters, digits and -, at most 32")
+        raise ValueError("must have only letters, digits and -, at most 32")
     return value
 
 
 def format_name(value: str) -> str:
     """What stands in `[REDACTED:name]`; a taken name would tell of another format."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
-        raise ValueError("must be named with small letters, digits and -, at most 40")
+        raise ValueError("must have only lowercase letters, digits and -, at most 40")
     if any(value == shape.name for shape in load_rules.builtin_shapes()):
-        raise ValueError("is a built-in format; take another name")
+        raise ValueError("must not be the name of a built-in format")
     return value
 
 
@@ -242,26 +242,26 @@ def linear_expression(value: str) -> str:
         compiled = patterns.linear(value)
     # raised by `linear`, whose Protocol knows the size of no program
     except re2.error as error:
-        raise ValueError(f"is no expression of RE2: {error}") from None
+        raise ValueError(f"must be a valid RE2 expression ({error})") from None
     if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:
-        raise ValueError("is too large: it repeats too much")
+        raise ValueError("must be a smaller expression, with fewer repetitions")
     if compiled.groups > 1 or (compiled.groups and "(?P<value>" not in value):
-        raise ValueError("must have no group but (?P<value>…), the secret itself; use (?:…)")
+        raise ValueError("must have only the group (?P<value>…), the secret; use (?:…) for others")
     # What fits the empty text fits between any two letters: every file would be full of secrets.
     if compiled.search(b"") is not None:
-        raise ValueError("must not match nothing at all")
+        raise ValueError("must not match an empty text")
     return value
 
 
 def _size(value: str) -> str:
     if bytes_of(value) is None:
-        raise ValueError("must be a number of bytes, or one with k, m, g or t behind it")
+        raise ValueError("must be a number of bytes, optionally with the suffix k, m, g or t")
     return value.strip()
 
 
 def _rate(value: str) -> str:
     if not value.strip().lower().endswith("/s") or bytes_of(value.strip()[:-2]) is None:
-        raise ValueError("must be a size a second, such as 50MB/s")
+        raise ValueError("must be a size per second, such as 50MB/s")
     return value.strip()
 
 

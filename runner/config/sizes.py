@@ -69,7 +69,7 @@ def with_names(table: object) -> object:
     names = [str(name).strip().casefold() for name in table]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"must name each thing once, and has {twice[0]} twice")
+        raise ValueError(f"must name each resource once, but has {twice[0]} twice")
     return {name: (str(name), amount) for name, amount in table.items()}
 
 
@@ -117,5 +117,5 @@ def parse_rate(text: str) -> CallRate:
     """What `6/minute` means. Raises ValueError for what is no rate."""
     found = _RATE.fullmatch(text)
     if found is None:
-        raise ValueError("must be calls a minute or an hour, such as 6/minute")
+        raise ValueError("must be calls per minute or hour, such as 6/minute")
     return CallRate(int(found[1]), found[2])

@@ -264,7 +264,7 @@ def _json(root: Manifests, name: str) -> tuple[dict[str, object], str]:
         document = parse_json(text)
     except ValueError as error:
         return {}, f"{name} is not JSON: {display(str(error))[:200]}"
-    return (document, "") if isinstance(document, dict) else ({}, f"{name} holds no object")
+    return (document, "") if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class _Folder:
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                return "", f"{name} was not read: it is no file"
+                return "", f"{name} was not read: it is not a regular file"
             if found.st_size > MOST_BYTES:
                 return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
             return file.read(MOST_BYTES).decode("utf-8-sig", "replace"), ""

@@ -139,7 +139,7 @@ def group_alike(shown: Sequence[str]) -> tuple[str, ...]:
     for line in shown:
         groups.setdefault(_shape(line), []).append(line)
     return tuple(
-        alike[0] if len(alike) == 1 else f"{len(alike)} commands alike: {' '.join(shape)}"
+        alike[0] if len(alike) == 1 else f"{len(alike)} similar commands: {' '.join(shape)}"
         for shape, alike in groups.items()
     )
 

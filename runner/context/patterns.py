@@ -266,10 +266,7 @@ def match_patterns(
     known = {match.pattern.id for match in found}
     unknown = [name for name in map(pattern_id, task.patterns) if name not in known]
     return (
-        *(
-            MatchedPattern(name, "", note="PATTERN_INDEX.md has no such pattern")
-            for name in unknown
-        ),
+        *(MatchedPattern(name, "", note="not found in PATTERN_INDEX.md") for name in unknown),
         *(_with_text(match, root) for match in found),
     )
 
@@ -281,7 +278,7 @@ def _as_written(why: str, pattern: Pattern) -> str:
 
 def _with_text(match: Match, root: Path) -> MatchedPattern:
     pattern = match.pattern
-    text, note = read_text(root, pattern.file) if pattern.file else ("", "it names no file")
+    text, note = read_text(root, pattern.file) if pattern.file else ("", "its row names no file")
     return MatchedPattern(pattern.id, pattern.title, text, note, match.because)
 
 
@@ -363,7 +360,7 @@ def with_row(data: bytes, cells: Mapping[str, str]) -> bytes:
         raise RunnerError(
             f"{INDEX} has no table of patterns",
             where=INDEX,
-            hint=f"give it the head {HEAD} and below it |---|---|---|---|---|---|",
+            hint=f"begin the table with {HEAD} and below it |---|---|---|---|---|---|",
         )
     inner = " | ".join(_cell(cells.get(column, "")) for column in sheet.columns)
     row = f"| {inner} |".encode()

@@ -28,7 +28,7 @@ _DIFF = 12_000
 _PATTERN = 6_000
 
 _DECISIONS = """\
-Report each choice that is not obvious in a block of its own, {where}. It ends at a blank line:
+Report each non-obvious choice in its own block, {where}. A blank line ends the block:
 
 ```text
 DECISION: <title>
@@ -82,19 +82,19 @@ def task_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
     sections = (
         Section("task", "", _format_opening(parts, bounds)),
         Section("acceptance", "Acceptance", _bullets(map(bounds.whole, task.acceptance))),
-        Section("changes", "Changes asked for since", _quotes(task.changes, bounds)),
-        Section("former", "What it built before", _former(parts.former, bounds)),
+        Section("changes", "Requested changes", _quotes(task.changes, bounds)),
+        Section("former", "What this task built before", _former(parts.former, bounds)),
         Section("type", "How to work", _how(parts)),
         Section("plan", "The approved plan", _plan(parts.plan, bounds)),
         Section("scope", "Files you may write", _scope(task)),
         Section("inputs", "Files to read", _inputs(parts)),
         Section("proof", "Proof", _proof(parts)),
-        Section("tests", "Tests that are there", tests(around.tests, bounds)),
+        Section("tests", "Existing tests", tests(around.tests, bounds)),
         Section("findings", "What failed before", _failures(parts, bounds)),
-        Section("draft", "The attempt before", _draft(parts, bounds)),
+        Section("draft", "The previous attempt", _draft(parts, bounds)),
         Section("patterns", "Patterns to follow", _patterns(parts, bounds)),
         Section("skills", "Skills", skills(around.skills.found, bounds)),
-        Section("decided", "Decisions made before", decisions(around.decisions, bounds)),
+        Section("decided", "Earlier decisions", decisions(around.decisions, bounds)),
     )
     return tuple(section for section in sections if section.text)
 
@@ -138,8 +138,8 @@ def _how(parts: Parts) -> str:
     if not parts.task.writes_anything or not parts.around.work.rows:
         return ""
     asked = (
-        "\n- Asked for here: a test contract, or a test that says in its name that old data still"
-        " reads."
+        "\n- Required here: a test contract, or a test whose name says that old data is still"
+        " readable."
         if parts.around.asks_old_data
         else ""
     )
@@ -149,7 +149,7 @@ def _how(parts: Parts) -> str:
 def _plan(plan: str, bounds: Bounds) -> str:
     if not plan.strip():
         return ""
-    held = "A change of a file that it does not name refuses the attempt."
+    held = "If you change a file that the plan does not name, the attempt fails."
     return f"{held}\n\n{fence(bounds.whole(plan), 'markdown')}"
 
 
@@ -163,24 +163,24 @@ def _builds_on(dependencies: tuple[tuple[str, str], ...]) -> str:
     if not dependencies:
         return ""
     named = [f"{display(id_)} {display(title)}".strip() for id_, title in dependencies]
-    return f"Builds on what is done: {'; '.join(named)}"
+    return f"Builds on finished tasks: {'; '.join(named)}"
 
 
 def _scope(task: Task) -> str:
     if not task.writes_anything:
-        return "None: this task is a check, and every change of a file is refused."
+        return "None: this task is a check, and any changed file is rejected."
     cannot = (
         "If the task cannot be done as written, change nothing and end with one line:"
-        " `I cannot, because …`. It is accepted; work around it is not."
+        " `I cannot, because …`. That answer is accepted; a workaround is not."
     )
     never = (
-        "TASK-GRAPH.md, runner.toml, `artifacts/build/` and git's own files are never yours to "
-        "write. Work in the current folder, and leave no other files behind."
+        "Never write to TASK-GRAPH.md, runner.toml, `artifacts/build/` or git's internal files. "
+        "Work in the current folder, and leave no other files behind."
     )
     if task.writes_everything:
         return f"Any file that the task needs. {never}\n\n{cannot}"
     listed = _bullets(map(code, task.outputs))
-    scope = f"{listed}\n\nA change of any other file refuses the whole attempt. {never}"
+    scope = f"{listed}\n\nIf you change any other file, the whole attempt fails. {never}"
     return f"{scope}\n\n{cannot}"
 
 
@@ -201,8 +201,8 @@ def _proof(parts: Parts) -> str:
     if not lines:
         return ""
     intro = (
-        "When you are done, the runner itself runs these on the files as you leave them; all of "
-        "them must pass. Marks that silence a check (`noqa`, `nosec`, skipped tests) are reported."
+        "When you finish, the runner runs these on your files; all of them must "
+        "pass. Marks that silence a check (`noqa`, `nosec`, skipped tests) are reported."
     )
     aim = ""
     if parts.coverage is not None and task.test_contracts:
@@ -247,7 +247,7 @@ def _draft(parts: Parts, bounds: Bounds) -> str:
         return ""
     intro = "This is what the last attempt changed. It is not in your files"
     if parts.has_variables:
-        intro += "; where it is kept whole, `$RUNNER_DRAFT` names the patch"
+        intro += "; if the full patch was kept, `$RUNNER_DRAFT` names it"
     return f"{intro}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
 
 
@@ -315,9 +315,9 @@ _LANGUAGES = {
 _BECAUSE = {
     "plan": "named by the plan",
     "task": "named by the task",
-    "neighbour": "imports it, or is imported",
+    "neighbour": "imports it, or is imported by it",
     "pattern": "an example of a pattern",
-    "kind": "the nearest of its kind",
+    "kind": "the nearest file of its kind",
 }
 
 
@@ -337,7 +337,7 @@ def skills(found: Sequence[Skill], bounds: Bounds) -> str:
     if not found:
         return ""
     shown = found[: bounds.count(_SKILLS)]
-    intro = "Read the file of a skill when what it says of itself fits what you do:"
+    intro = "Read the file of a skill if its description fits your work:"
     lines = [
         f"- {display(one.name)}: {display(bounds.whole(one.description))} ({code(one.path)})"
         for one in shown
@@ -366,7 +366,7 @@ def _decision(one: Recorded, bounds: Bounds) -> str:
 def files(found: Iterable[ContextFile], bounds: Bounds) -> str:
     """Whole files, as the commit has them that the work starts on."""
     return "\n\n".join(
-        f"### {code(one.path)} ({_BECAUSE[one.because]}{', its beginning' if one.is_cut else ''})"
+        f"### {code(one.path)} ({_BECAUSE[one.because]}{', beginning only' if one.is_cut else ''})"
         f"\n\n{fence(bounds.whole(one.text), _language(one.path))}"
         for one in found
     )

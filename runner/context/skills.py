@@ -84,7 +84,7 @@ def skills_of(
         text, why = tree.text(path)
         one = _read(path, text) if not why else _warning(path, 1, why)
         if isinstance(one, Skill) and one.name in found:
-            one = _warning(path, 1, f"the skill {one.name} is in {found[one.name].path} already")
+            one = _warning(path, 1, f"skill {one.name} already exists in {found[one.name].path}")
         if isinstance(one, Skill):
             found[one.name] = one
         else:
@@ -148,7 +148,7 @@ def _read(path: str, text: str) -> Skill | Finding:
     front = _FRONT.match(text)
     if front is None:
         begins = text.startswith("---")
-        why = "its front matter does not end" if begins else "it has no front matter"
+        why = "its front matter has no closing `---`" if begins else "it has no front matter"
         return _warning(path, 1, why)
     fields = _fields(front[1])
     if isinstance(fields, tuple):
@@ -161,14 +161,14 @@ def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Fi
     name, description = fields.get("name"), fields.get("description")
     for key, value in (("name", name), ("description", description)):
         if not isinstance(value, str) or not value.strip():
-            what = "is missing" if key not in fields else "must be text"
+            what = "is missing" if key not in fields else "must be a string"
             return _warning(path, _line_of(front, key), f"its {key} {what}")
     named, described = str(name).strip(), " ".join(str(description).split())
     if len(named) > _LONGEST_NAME or not _NAME.match(named):
-        message = f'its name "{display(named[:80])}" is not small letters, digits and dashes'
+        message = f'its name "{display(named[:80])}" must be lower-case letters, digits and dashes'
         return _warning(path, _line_of(front, "name"), message)
     if path.split("/")[-2] != named:
-        message = f'its name "{named}" is not that of its folder'
+        message = f'its name "{named}" differs from the name of its folder'
         return _warning(path, _line_of(front, "name"), message)
     if len(described) > _LONGEST_DESCRIPTION:
         message = f"its description is longer than {_LONGEST_DESCRIPTION} characters"
@@ -184,9 +184,9 @@ def _fields(front: str) -> dict[str, object] | tuple[int, str]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
         # PyYAML counts lines from 0, and the first of the front matter is the file's second.
-        return (mark.line + 2 if mark else 2), f"its front matter is no YAML: {problem}"
+        return (mark.line + 2 if mark else 2), f"its front matter is not YAML: {problem}"
     if not isinstance(read, dict):
-        return 2, "its front matter is no table of fields"
+        return 2, "its front matter is not a mapping"
     return {str(key): value for key, value in read.items()}
 
 
@@ -199,9 +199,9 @@ def _line_of(front: str, key: str) -> int:
 def _warning(path: str, line: int, message: str) -> Finding:
     return Finding(
         check=CHECK,
-        message=f"this skill is left out: {message}",
+        message=f"skill ignored: {message}",
         path=path,
         line=line,
         severity=Severity.WARNING,
-        hint="it begins with `---`, `name: its-folder`, `description: when to use it`, `---`",
+        hint="begin the file with `---`, `name: its-folder`, `description: when to use it`, `---`",
     )

@@ -74,7 +74,7 @@ def read_text(root: Path, path: str) -> tuple[str, str]:
     except RunnerError as error:
         return "", f"{path}: {error.message}"
     if content is None:
-        return "", f"there is no {path}"
+        return "", f"{path} not found"
     return redact(content.decode("utf-8-sig", "replace")), ""
 
 
@@ -248,8 +248,8 @@ class Tree:
         if is_private(path):
             return "", f"{path} is private and not shown"
         if path not in self.files:
-            left_out = "read_allow or a permission rule leaves it out"
-            why = left_out if path in self._listed else "git does not track it"
+            left_out = "excluded by read_allow or a permission rule"
+            why = left_out if path in self._listed else "not tracked by git"
             return "", f"{path} is not shown: {why}"
         content = self.read(path)
         if content is None:
@@ -258,7 +258,7 @@ class Tree:
             return "", f"{path} is larger than {LARGEST} bytes"
         # The sign by which git itself takes a file for binary, looked for in its beginning only.
         if b"\0" in content[:_LOOKED_AT]:
-            return "", f"{path} is no text"
+            return "", f"{path} is not a text file"
         return redact(content.decode("utf-8-sig", "replace")), ""
 
     def _may_show(self, path: str) -> bool:

@@ -123,10 +123,10 @@ class ContractContext:
         """Read a file of the scratch tree; raises Refused for a path outside, or no file."""
         target = Path(os.path.realpath(self.root / path))
         if not target.is_relative_to(os.path.realpath(self.place.tree)):
-            hint = "a link leads out of it: put a copy into the repository"
-            raise Refused(f"{path} lies outside the repository", hint=hint, path=path)
+            hint = "a symbolic link points outside: put a copy in the repository"
+            raise Refused(f"{path} is outside the repository", hint=hint, path=path)
         if not target.is_file():
-            raise Refused(f"{path} is not there", hint="write the file", path=path)
+            raise Refused(f"{path} does not exist", hint="create the file", path=path)
         with target.open("rb") as file:
             # One byte too many is enough for who parses it to see that it is too large.
             return file.read(LARGEST + 1)
@@ -143,8 +143,8 @@ class ContractContext:
         """The project's own Python: of its environment in the repository, else of PATH."""
         if found := find_project_python(self.place, self.environment):
             return str(found)
-        hint = "make a virtual environment in .venv, or put python3 on PATH"
-        raise Refused("there is no Python to run the project's code", hint=hint)
+        hint = "create a virtual environment in .venv, or put python3 on PATH"
+        raise Refused("no Python found to run the project's code", hint=hint)
 
 
 @cache

@@ -39,7 +39,7 @@ FILES = "x-runner-files"
 def parse_document(content: bytes, path: str) -> Json:
     """The value that JSON or YAML bytes stand for; raises Refused."""
     if len(content) > LARGEST:
-        raise Refused(f"{path} has more than {LARGEST} bytes", path=path)
+        raise Refused(f"{path} is larger than {LARGEST} bytes", path=path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -54,10 +54,10 @@ def _json(text: str, path: str) -> Json:
         value: Json = json.loads(text)
     except json.JSONDecodeError as problem:
         message = f"{path} is not JSON: {problem.msg}"
-        hint = f"mend it: python3 -m json.tool {path}"
+        hint = f"to find the error: python3 -m json.tool {path}"
         raise Refused(message, hint=hint, path=path, line=problem.lineno) from problem
     except (ValueError, RecursionError) as problem:
-        raise Refused(f"{path} is not JSON that can be read", path=path) from problem
+        raise Refused(f"{path} is not readable as JSON", path=path) from problem
     _check_size(value, path)
     return value
 
@@ -91,14 +91,14 @@ def _yaml(text: str, path: str) -> Json:
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 0
         message = f"{path} is not YAML: {problem.problem or problem.context}"
-        raise Refused(message, hint="mend that line", path=path, line=line) from problem
+        raise Refused(message, hint="fix that line", path=path, line=line) from problem
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         raise Refused(f"{path} is not YAML: {str(problem).splitlines()[0]}", path=path) from problem
     if node is None:
         return None
     if _weight(node, path, {}, ()) > MOST_NODES:
-        message = f"{path} has more than {MOST_NODES} values once its aliases are written out"
-        raise Refused(message, hint="let aliases not hold further aliases", path=path)
+        message = f"{path} has more than {MOST_NODES} values after expanding its aliases"
+        raise Refused(message, hint="remove aliases inside other aliases", path=path)
     return _value(node, path)
 
 
@@ -118,7 +118,7 @@ def _check_depth(text: str) -> None:
 def _weight(node: Node, path: str, known: dict[int, int], above: tuple[int, ...]) -> int:
     """Values below a node with every alias written out; raises Refused for an endless one."""
     if id(node) in above or len(above) > DEEPEST:
-        message = f"{path} has an alias that holds itself"
+        message = f"{path} has an alias that contains itself"
         raise Refused(message, path=path, line=node.start_mark.line + 1)
     if id(node) not in known:
         below = (_weight(child, path, known, (*above, id(node))) for child in _parts(node))
@@ -159,7 +159,7 @@ def _mapping(node: MappingNode, path: str) -> dict[str, Json]:
         elif isinstance(key.value, str):
             found[key.value] = _value(child, path)
         else:
-            message = f"{path} has a key that is no text"
+            message = f"{path} has a key that is not a string"
             raise Refused(message, path=path, line=key.start_mark.line + 1)
     return merged | found
 
@@ -269,7 +269,7 @@ def _within(file: str, path: str) -> str:
     if outside or name.startswith("../") or name == "..":
         raise Refused(
             f"{path} refers to {file}, outside the repository",
-            hint="put a copy into the repository and refer to that",
+            hint="put a copy in the repository and refer to it",
             path=path,
         )
     return name

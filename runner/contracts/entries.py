@@ -95,7 +95,7 @@ def openapi(value: str) -> OpenApi:
     try:
         words = shlex.split(value)
     except ValueError as problem:
-        raise Refused(f"{value!r} has an open quote", hint=_OPENAPI_HINT) from problem
+        raise Refused(f"{value!r} has an unclosed quote", hint=_OPENAPI_HINT) from problem
     options = dict(word.partition("=")[::2] for word in words[1:])
     unknown = sorted(options.keys() - {"app", "url", "start"})
     if not words or unknown:
@@ -110,7 +110,7 @@ def _check_target(entry: OpenApi) -> None:
     if bool(entry.app) == bool(entry.url):
         raise Refused("an openapi contract needs either app= or url=", hint=_OPENAPI_HINT)
     if entry.app and not _APP.fullmatch(entry.app):
-        raise Refused(f"app={entry.app} is no import path", hint=_OPENAPI_HINT)
+        raise Refused(f"app={entry.app} is not a valid import path", hint=_OPENAPI_HINT)
     if entry.url:
         _check_url(entry)
 
@@ -122,10 +122,10 @@ def _check_url(entry: OpenApi) -> None:
     except ValueError:
         reachable = False
     if not reachable:
-        hint = "write http://127.0.0.1:PORT: nothing else is ever called"
+        hint = "write http://127.0.0.1:PORT: only this machine is called"
         raise Refused(f"url={entry.url} is not an http address of this machine", hint=hint)
     if not entry.start:
-        hint = 'add start="command": a sandbox reaches only what was started in it'
+        hint = 'add start="command": the sandbox reaches only servers started inside it'
         raise Refused("an openapi contract with url= needs start=", hint=hint)
 
 
@@ -133,7 +133,7 @@ def schema(value: str) -> Schema:
     """Read the value of a `schema:` entry; raises Refused."""
     match = _SIDES.fullmatch(value.strip())
     if match is None:
-        raise Refused("a schema contract without a schema", hint=_SCHEMA_HINT)
+        raise Refused("a schema contract needs a schema", hint=_SCHEMA_HINT)
     path, target = inside(match["path"].strip("`")), (match["target"] or "").strip().strip("`")
     if not target:
         return Schema(path)
@@ -150,8 +150,8 @@ def inside(path: str) -> str:
     parts = [part for part in path.split("/") if part not in ("", ".")]
     bad = not parts or path.startswith(("/", "~")) or ".." in parts or "\\" in path
     if bad or ":" in parts[0] or "\0" in path or ".git" in map(str.casefold, parts):
-        hint = "name a file of the project, relative to its root"
-        raise Refused(f"{path!r} is no path inside the repository", hint=hint)
+        hint = "give a path relative to the project's root"
+        raise Refused(f"{path!r} is not a path inside the repository", hint=hint)
     return "/".join(parts)
 
 
@@ -261,11 +261,11 @@ def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...
     for contract in task.contracts:
         if packages := find_missing_packages(contract.kind):
             needs = " and ".join(packages)
-            missing.append(f"{needs}, which its {contract.kind} contract needs: {HINT}")
+            missing.append(f"{needs}, required by its {contract.kind} contract: {HINT}")
         try:
             zod = contract.kind == "schema" and schema(contract.value).kind is Kind.ZOD
         except Refused:  # a finding when the contract is checked
             continue
         if zod and which("node", environ) is None:
-            missing.append("node, which its Zod contract needs, is not on PATH")
+            missing.append("node, required by its Zod contract, is not on PATH")
     return tuple(dict.fromkeys(missing))

@@ -79,8 +79,8 @@ def test_application(entry: OpenApi, context: ContractContext) -> ContractResult
     require_packages("openapi")
     document = bundle_document(entry.path, context.read_source)
     if not isinstance(document, dict):
-        hint = "write an object with `openapi`, `info` and `paths` there"
-        raise Refused(f"{entry.path} is no OpenAPI document", hint=hint, path=entry.path)
+        hint = "it must be an object with `openapi`, `info` and `paths`"
+        raise Refused(f"{entry.path} is not an OpenAPI document", hint=hint, path=entry.path)
     ran = context.run(_line(entry, context, document))
     report = _report(context.read("report.json"))
     findings = tuple(_findings(context.check, entry, report)) if report else ()
@@ -176,7 +176,7 @@ def _findings(check: str, entry: OpenApi, report: Report) -> Iterator[Finding]:
         yield Finding(check=check, message=f"no operation of {entry.path} was called")
     problems = sorted(report.problems, key=lambda one: one.is_untried)
     for problem in problems[:_SHOWN]:
-        text = f"could not be tried: {problem.text}" if problem.is_untried else problem.text
+        text = f"could not be tested: {problem.text}" if problem.is_untried else problem.text
         yield Finding(
             check=check,
             message=f"{problem.operation} {text}",
@@ -197,27 +197,27 @@ def _detail(problem: Problem, report: Report) -> str:
     """The request that shows it; of a failure also what the application printed at last."""
     if problem.kind != "ServerError" or not report.log:
         return problem.request
-    return f"{problem.request}\n\nit printed at last:\n{redact_tail(report.log, _LAST)}"
+    return f"{problem.request}\n\nlast output:\n{redact_tail(report.log, _LAST)}"
 
 
 def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
     name = entry.app or entry.start
     messages = {
-        "invalid": f"it is no valid OpenAPI document: {report.message}",
+        "invalid": f"it is not a valid OpenAPI document: {report.message}",
         "not-started": f"{name} does not start: {report.message}",
         "taken": report.message,
         "died": f"{name}: {report.message}",
         "late": f"{name}: {report.message}",
     }
     hints = {
-        "invalid": "see the OpenAPI specification for what belongs there",
-        "taken": "let start= and url= name a port that nothing uses",
+        "invalid": "see the OpenAPI specification for valid documents",
+        "taken": "use a free port in start= and url=",
     }
-    started = "name an application that can be imported: MODULE:NAME" if entry.app else ""
-    printed = "see what it printed" if report.log.strip() else started
+    started = "give the import path of an application: MODULE:NAME" if entry.app else ""
+    printed = "see its output" if report.log.strip() else started
     return Finding(
         check=check,
-        message=messages.get(report.ended, f"the test broke off: {report.message}"),
+        message=messages.get(report.ended, f"the test was aborted: {report.message}"),
         path=entry.path if report.ended == "invalid" else "",
         hint=hints.get(report.ended, printed),
         detail=redact(report.log),
@@ -226,18 +226,18 @@ def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
 
 def _hint(problem: Problem, entry: OpenApi) -> str:
     if problem.kind == "error":
-        return "it is not proven; a command: contract may prove it"
+        return "it is not tested; test it with a `command:` contract"
     if problem.kind == "undocumented-operation":
         return f"describe it in {entry.path}, or do not serve it"
     if problem.kind == "missing-operation":
-        return f"serve it, or take it out of {entry.path}"
-    return f"change the application, or {entry.path} if that is what was meant"
+        return f"serve it, or remove it from {entry.path}"
+    return f"fix the application, or {entry.path} if this is intended"
 
 
 def _make_silent(context: ContractContext, tail: str) -> Finding:
     """Return the failure of a driver that left no report: it has shown nothing."""
     message = f"the test of {context.shown} left no report"
-    return Finding(check=context.check, message=message, hint="see what it printed", detail=tail)
+    return Finding(check=context.check, message=message, hint="see its output", detail=tail)
 
 
 # --- unicode tables -------------------------------------------------------------------

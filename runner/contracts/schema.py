@@ -73,7 +73,7 @@ function show(problem) {
 }
 
 async function load() {
-  if (!existsSync(file)) throw new Error(`${source} is not there`);
+  if (!existsSync(file)) throw new Error(`${source} does not exist`);
   if (!/\.[cm]?tsx?$/.test(file)) return import(pathToFileURL(file).href);
   if (process.features.typescript) return import(pathToFileURL(file).href);
   const tsx = optional('tsx/esm/api');
@@ -92,7 +92,7 @@ async function load() {
       compilerOptions: { module: 'CommonJS', target: 'ES2022', esModuleInterop: true },
     }).outputText;
   } else {
-    throw new Error('nothing here reads TypeScript: install tsx, esbuild or typescript in the '
+    throw new Error('no TypeScript loader found: install tsx, esbuild or typescript in the '
       + 'project, or use node 22.18 or later');
   }
   const module = { exports: {} };
@@ -118,8 +118,8 @@ try {
     const said = older.zodToJsonSchema(schema, { $refStrategy: 'root' });
     finish({ schemas: [said], by: 'zod-to-json-schema' });
   } else {
-    throw new Error('this zod cannot say its schemas: npm install zod@4, or zod-to-json-schema '
-      + 'beside zod 3');
+    throw new Error('this zod cannot export JSON Schema: npm install zod@4, or zod-to-json-schema '
+      + 'with zod 3');
   }
 } catch (problem) {
   show(problem);
@@ -135,7 +135,7 @@ def zod_line(source: str, name: str, place: ContractContext, out: str) -> str:
     """The shell line that writes the schema to `out`; raises Refused where there is no node."""
     node = which("node", place.environment)
     if node is None:
-        raise Refused("tool missing: node, which runs Zod", hint="install node and put it on PATH")
+        raise Refused("tool missing: node, which runs Zod", hint="install node, or add it to PATH")
     script = place.put("zod.mjs", _SCRIPT.lstrip().encode())
     return shlex.join((str(node), script, source, name, out))
 
@@ -143,7 +143,7 @@ def zod_line(source: str, name: str, place: ContractContext, out: str) -> str:
 _MOST_INSTANCES = 1000
 _LARGEST_TOGETHER = 32 * 1024 * 1024
 _OUT = "schemas.json"
-_HINT = "see https://json-schema.org/understanding-json-schema for what belongs there"
+_HINT = "see https://json-schema.org/understanding-json-schema for valid schemas"
 
 
 def compare_schema(entry: Schema, context: ContractContext) -> ContractResult:
@@ -168,17 +168,17 @@ def _check_schema(schema: Json, path: str) -> None:
     from jsonschema.validators import validator_for
 
     if not isinstance(schema, (dict, bool)):
-        message = f"{path} is no JSON Schema: it is neither an object nor a boolean"
+        message = f"{path} is not a JSON Schema: it is neither an object nor a boolean"
         raise Refused(message, hint=_HINT, path=path)
     try:
         kind = validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)  # type: ignore[arg-type,unused-ignore]  # booleans are schemas
     except jsonschema.SchemaError as problem:
         where = f" (at {problem.json_path})" if problem.json_path != "$" else ""
-        message = f"{path} is no valid JSON Schema: {problem.message[:300]}{where}"
+        message = f"{path} is not a valid JSON Schema: {problem.message[:300]}{where}"
         raise Refused(message, hint=_HINT, path=path) from problem
     except RecursionError as problem:
-        raise Refused(f"{path} is nested too deep", path=path) from problem
+        raise Refused(f"{path} is nested too deeply", path=path) from problem
 
 
 # --- a type or a Zod schema -----------------------------------------------------------
@@ -197,7 +197,7 @@ def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> Con
         finding = Finding(
             check=context.check,
             message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see what it printed" if ran.tail.strip() else _explain_entry(entry),
+            hint="see its output" if ran.tail.strip() else _explain_entry(entry),
             detail=ran.tail,
         )
         return ContractResult(ran, (finding,))
@@ -211,8 +211,8 @@ def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> Con
 
 def _explain_entry(entry: Schema) -> str:
     if entry.kind is Kind.ZOD:
-        return "name a file that is there, and a schema that it exports"
-    return "name a type that can be imported: MODULE:TYPE"
+        return "give an existing file, and a schema that it exports"
+    return "give the import path of a type: MODULE:TYPE"
 
 
 def _fewest(schema: Json, models: list[Json], *, loose: bool) -> tuple[str, ...]:
@@ -226,15 +226,15 @@ def _different(check: str, entry: Schema, text: str) -> Finding:
         check=check,
         message=redact(text),
         path=entry.path,
-        hint=f"let {entry.path} and {name} say the same",
+        hint=f"make {entry.path} and {name} equal",
     )
 
 
 def _make_silent(context: ContractContext, tail: str) -> Finding:
     return Finding(
         check=context.check,
-        message=f"{context.shown}: no schema was written, though the command ended well",
-        hint="a module that is imported must not end the process",
+        message=f"{context.shown}: the command succeeded without writing a schema",
+        hint="an imported module must not exit the process",
         detail=tail,
     )
 
@@ -260,13 +260,13 @@ def _read(entry: Schema, context: ContractContext) -> dict[str, Json]:
     """The instances by path; raises Refused where there is none, or one is no JSON."""
     paths = context.match_files(entry.source)
     if not paths:
-        hint = "write an instance there, or name one that is there"
-        raise Refused(f"{entry.source} names no file", hint=hint)
+        hint = "create an instance there, or give the path of an existing one"
+        raise Refused(f"{entry.source} matches no file", hint=hint)
     if len(paths) > _MOST_INSTANCES:
-        raise Refused(f"{entry.source} names more than {_MOST_INSTANCES} files")
+        raise Refused(f"{entry.source} matches more than {_MOST_INSTANCES} files")
     contents = {path: context.read_source(path) for path in paths}
     if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
-        raise Refused(f"{entry.source} names more than {_LARGEST_TOGETHER} bytes")
+        raise Refused(f"{entry.source} matches more than {_LARGEST_TOGETHER} bytes")
     return {path: parse_document(content, path) for path, content in contents.items()}
 
 
@@ -274,7 +274,7 @@ def _wrong(check: str, entry: Schema, problem: dict[str, Json]) -> Finding:
     path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
     return Finding(
         check=check,
-        message=f"it is not as {entry.path} says: {text} (at {where})",
+        message=f"it does not match {entry.path}: {text} (at {where})",
         path=posixpath.normpath(path),
-        hint=f"change {path}, or {entry.path} if that is what was meant",
+        hint=f"fix {path}, or {entry.path} if this is intended",
     )

@@ -37,7 +37,7 @@ class _Comparison:
         """One step of work; alternatives within alternatives could take for ever."""
         self._left[0] -= 1
         if self._left[0] < 0:
-            raise Refused(f"the schemas are not compared within {_STEPS} steps")
+            raise Refused(f"the schemas are too complex to compare within {_STEPS} steps")
 
     def trial(self) -> _Comparison:
         """A comparison on the side, whose assumptions count for itself alone."""
@@ -105,7 +105,7 @@ def _differs(where: str, what: str, contract: str, model: str) -> str:
 
 
 def _format_field(where: str) -> str:
-    return f"field {where}" if where else "the whole"
+    return f"field {where}" if where else "top level"
 
 
 def _values(where: str, ours: Shape, theirs: Shape) -> Iterator[str]:

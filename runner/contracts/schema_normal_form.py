@@ -147,7 +147,7 @@ def _follow_references(schema: Json, root: Json, left: list[int]) -> Json:
     while True:
         left[0] -= 1
         if left[0] < 0:
-            raise Refused(f"a schema is put together of more than {_PARTS} parts")
+            raise Refused(f"a schema has more than {_PARTS} parts")
         if not isinstance(found, dict):
             return found
         reference = found.get("$ref")

@@ -105,7 +105,7 @@ def find_broken_promises(
             message=text,
             path=path,
             severity=Severity.WARNING,
-            hint="whoever uses this contract has to follow; add beside what is there if none can",
+            hint="update users of this contract; if they can't change, keep the old part as well",
         )
         for text in texts
     )
@@ -113,14 +113,14 @@ def find_broken_promises(
 
 def _format_breach(path: str, change: Difference) -> str:
     where = f"{change.path}: " if change.path else ""
-    return f"a breaking change of {path}: {where}{change.text}"
+    return f"breaking change of {path}: {where}{change.text}"
 
 
 def _make_reader(bytes_of: Callable[[str], bytes | None]) -> Callable[[str], bytes]:
     def read(path: str) -> bytes:
         content = bytes_of(path)
         if content is None:
-            raise Refused(f"{path} is not there", path=path)
+            raise Refused(f"{path} does not exist", path=path)
         return content
 
     return read

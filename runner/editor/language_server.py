@@ -260,7 +260,7 @@ class _Input:
     def read(self, size: int) -> bytes:
         """A body. Raises RunnerError for one that is too large."""
         if size > _LARGEST_MESSAGE:
-            raise RunnerError(f"the client announces a message of {size:,} bytes: that is too much")
+            raise RunnerError(f"the client's message of {size:,} bytes is too large")
         return self._stdin.read(size)
 
 

@@ -210,32 +210,32 @@ def rename_task(
     require_renamable(plan, mention, view)
     id_ = task_id(new, plan.prefixes)
     if id_ is None:
-        raise RunnerError(f'"{new}" is no task id', hint="write one such as TASK-012")
+        raise RunnerError(f'"{new}" is not a valid task ID', hint="use one such as TASK-012")
     if id_ == old:
         return []
     taken = next((task for task in plan.tasks if task.id == id_), None)
     if taken is not None:
-        raise RunnerError(f"{id_} is on line {taken.line}", hint=_FRESH)
+        raise RunnerError(f"{id_} is used on line {taken.line}", hint=_FRESH)
     if _is_known(plan, id_, view):
-        raise RunnerError(f"{id_} was the id of a task before", hint=_FRESH)
+        raise RunnerError(f"{id_} was used by an earlier task", hint=_FRESH)
     found = find_references(plan, mention, beside)
     return [Edit(one.path, one.span, id_) for one in found]
 
 
-_FRESH = "ids are never used twice: take one that no task ever had"
+_FRESH = "IDs are never reused: choose one that no task ever had"
 
 
 def require_renamable(plan: OpenPlan, mention: Mention, view: View | None) -> None:
     """Raise RunnerError for all that commits, evidence or the journal may know by its name."""
     if mention.kind != "task":
-        raise RunnerError("only the id of a task can be renamed here", hint="put the cursor on one")
+        raise RunnerError("only a task ID can be renamed here", hint="put the cursor on one")
     if view is None and plan.project.journal_path.exists():
-        raise RunnerError("the journal cannot be read, so the id stays", hint="runner status")
+        raise RunnerError("the journal cannot be read: the ID is fixed", hint="runner status")
     if _is_known(plan, mention.name, view):
-        raise RunnerError(f"{mention.name} was begun or built: its id stays", hint=_BUILT)
+        raise RunnerError(f"{mention.name} was started or built: its ID is fixed", hint=_BUILT)
 
 
-_BUILT = "commits and the journal name it so for ever; write a new task instead"
+_BUILT = "commits and the journal use this ID; write a new task instead"
 
 
 def _is_known(plan: OpenPlan, id_: str, view: View | None) -> bool:

@@ -178,8 +178,8 @@ def _few(problems: list[Problem]) -> tuple[Problem, ...]:
     ordered = sorted(problems, key=lambda one: not one.is_error)
     left = len(problems) - MOST_PROBLEMS
     first = ordered[MOST_PROBLEMS]
-    message = f"{left:,} more mistakes and warnings are not shown here"
-    note = Problem(message, first.path, 1, 1, "runner validate tells all", first.severity)
+    message = f"{left:,} more errors and warnings are not shown here"
+    note = Problem(message, first.path, 1, 1, "run `runner validate` to see all", first.severity)
     return (*ordered[:MOST_PROBLEMS], note)
 
 

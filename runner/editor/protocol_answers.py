@@ -268,7 +268,7 @@ def carry_out(at: Answers, command: str, arguments: tuple[Any, ...]) -> dict[str
     uri, id_ = (*map(str, arguments), "", "")[:2]
     document = at.documents.find(uri)
     if document is None or all(task.id != id_ for task in document.plan.tasks):
-        raise RunnerError(f'no open plan has the task "{id_}"', hint="open its plan")
+        raise RunnerError(f'task "{id_}" is not in an open plan', hint="open its plan")
     words = task_standing.command_line(command, id_)
     if command in task_standing.IN_TERMINAL:
         return {"terminal": list(words), "folder": str(document.plan.root)}

@@ -34,8 +34,8 @@ IN_TERMINAL = frozenset({"runner.run", "runner.approve"})
 """Those that change something: they are the client's terminal's to carry out."""
 _STANDS = {
     Standing.CURRENT: "",
-    Standing.PROOF_CHANGED: "; how it is proven was changed since",
-    Standing.WORK_CHANGED: "; the task was changed since",
+    Standing.PROOF_CHANGED: "; its proof changed since then",
+    Standing.WORK_CHANGED: "; the task changed since then",
     Standing.NONE: "",
 }
 _PROOFS = 8
@@ -133,11 +133,11 @@ def hover(plan: OpenPlan, mention: Mention, view: View | None) -> str:
     if mention.kind == "pattern":
         found = next((one for one in plan.patterns().patterns if one.id == mention.name), None)
         if found is None:
-            return f"**{mention.name}**: no row of the pattern index has it"
+            return f"**{mention.name}**: not in the pattern index"
         words = ", ".join(filter(None, (found.domain, *found.stack, *found.keywords)))
         return redact("\n\n".join(filter(None, (f"**{found.id}**: {found.title}", words))))
     made = ", ".join(task.id for task in makers(plan, mention.name))
-    there = "is in the tree" if plan.file(mention.name) else "is not there yet"
+    there = "is in the tree" if plan.file(mention.name) else "does not exist yet"
     return f"`{mention.name}` {there}" + (f"; an output of {made}" if made else "")
 
 
@@ -183,7 +183,7 @@ def _standing_lines(task: Task, view: View | None) -> Iterator[str]:
         more = f"; {len(ran) - _PROOFS} more" if len(ran) > _PROOFS else ""
         yield f"proofs: {display(text)}{more}{_STANDS[evaluate_standing(known, task.spec)]}"
     if known.attempts_in_row:
-        yield plural(known.attempts_in_row, "failed attempt") + " since it last went well"
+        yield plural(known.attempts_in_row, "failed attempt") + " since the last success"
     if known.findings:
         yield "last finding: " + display(known.findings[0].message)
     took = f"{known.seconds:.1f} s" if known.seconds else ""

@@ -34,7 +34,7 @@ _TELEMETRY, _LLM = f"{GROUP}.telemetry", f"{GROUP}.llm"
 OURS = (
     Extension(
         "team",
-        "a shared queue with workers, people and a page",
+        "shared queue with workers, people and a web page",
         extras={"team": ("sqlalchemy", "alembic")},
         operations=f"{_TEAM}.operations:ROWS",
         flags=(
@@ -44,18 +44,18 @@ OURS = (
     ),
     Extension(
         "bridge",
-        "issues of a forge become plans and pull requests",
+        "turns forge issues into plans and pull requests",
         operations=f"{_BRIDGE}.operations:ROWS",
     ),
     Extension(
         "cluster",
-        "tasks run on the workers of a Dask cluster",
+        "runs tasks on the workers of a Dask cluster",
         extras={"dask": ("distributed", "cryptography")},
         executors={"dask": f"{_CLUSTER}.executor"},
     ),
     Extension(
         "telemetry",
-        "events, traces and metrics for other programs",
+        "sends events, traces and metrics to other programs",
         extras={
             "events": ("nats",),
             "telemetry": ("opentelemetry", "prometheus_client"),
@@ -72,7 +72,7 @@ OURS = (
     ),
     Extension(
         "llm",
-        "a language model implements tasks by tools of the runner",
+        "lets a language model implement tasks with the runner's tools",
         extras={"llm": ("pydantic_ai",)},
         implementers={"model": f"{_LLM}.model:ModelLoop"},
     ),
@@ -139,21 +139,21 @@ def _load_one(name: str) -> Extension:
     found = next(_find_entry_points(name), None)
     if found is None:
         raise RunnerError(
-            f"the extension {name!a} is not installed beside the runner",
+            f"extension {name!a} is not installed in the runner's environment",
             where=SETTING,
-            hint=f"install it ({sys.executable} -m pip install …), or take it out of {SETTING}",
+            hint=f"install it ({sys.executable} -m pip install …), or remove it from {SETTING}",
         )
     _require_outside_project(name, found.module)
     try:
         extension = load(found.value)
     except (ImportError, AttributeError) as error:
         raise RunnerError(
-            f"the extension {name!a} cannot be loaded: {error}",
+            f"extension {name!a} cannot be loaded: {error}",
             where=found.value,
-            hint=f"mend or update it, or take it out of {SETTING} in your settings",
+            hint=f"fix or update it, or remove it from {SETTING} in your settings",
         ) from error
     if not isinstance(extension, Extension):
-        raise RunnerError(f"the extension {name!a} is no Extension", where=found.value)
+        raise RunnerError(f"extension {name!a} is not an Extension object", where=found.value)
     return extension
 
 
@@ -181,7 +181,7 @@ def _require_outside_project(name: str, module: str) -> None:
     inside = any(Path(place).resolve().is_relative_to(here) for place in places if place)
     if inside and not Path(sys.prefix).resolve().is_relative_to(here):
         raise RunnerError(
-            f"the extension {name!a} is a file of this project, and is not loaded",
+            f"extension {name!a} is a file of this project, so it is not loaded",
             where=str(places[0]),
             hint="start the runner as `runner` or `python -P -m runner`",
         )

@@ -150,19 +150,19 @@ def explain_path(repository: Repository, path: str) -> str:
     top, shown = repository.folders.top, display(path)
     module = next((one for one in _folders_above(path) if os.path.lexists(top / one / ".git")), "")
     if module:
-        kind = "submodule" if (top / ".gitmodules").is_file() else "git repository of its own"
-        return f"{shown} is inside the {kind} {display(module)}, which is not where commands run"
+        kind = "submodule" if (top / ".gitmodules").is_file() else "nested git repository"
+        return f"{shown} is inside the {kind} {display(module)}, which tasks can't see"
     head = repository.head().commit
     if head and repository.blob(head, repository.prefix.inside(path)) is not None:
         return ""  # the task took it away, or its base is older
     if line := _find_pattern(repository, path):
         return (
-            f"{shown} is ignored by git, so it is not where commands run: "
+            f"{shown} is ignored by git, so tasks can't see it: "
             f"add the line {line} to .worktreeinclude and commit that file"
         )
     if not (top / path).is_dir() or any(Path(top, path).iterdir()):
         typed = shlex.quote(repository.prefix.inside(path))
-        why = f"{shown} is not committed, so it is not where commands run"
+        why = f"{shown} is not committed, so tasks can't see it"
         return f"{why}: git add {typed}, then commit"
     return ""
 

@@ -306,9 +306,9 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
         case Ended.IDLE if check.kind != "gate":
-            return "have it say how it goes, or allow it more silence: idle_seconds in the settings"
+            return "have it print progress, or raise idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
-            return f"allow it more time: {_where_its_time_is(check, context)}"
+            return f"raise its time limit: {_where_its_time_is(check, context)}"
         case _:
             held = (
                 failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
@@ -343,7 +343,7 @@ def suggest_shell(check: Check, context: GateContext) -> str:
 def _unbuilt(ran: Ran, context: GateContext) -> str:
     """That a package was not compiled, which in the repository may lie there, ignored by git."""
     name = project_compile.find_unbuilt_package(context.place.tree, ran.tail)
-    what = f"{name}, a package of this repository, is not built where this runs"
+    what = f"{name}, a package of this repository, is not built here"
     return f"{what}: have the command build it first" if name else ""
 
 
@@ -354,7 +354,7 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     name = check.id.removeprefix("gate:")
     gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
-        return f"the {own:g} s that its gate says"
+        return f"the {own:g} s set for the gate"
     # as `seconds_for` of the settings has it
     setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
     return f"Timeout in the task, or {setting or 'gate_seconds'} in the settings"
@@ -394,9 +394,9 @@ def _how_it_ended(check: Check, ran: Ran) -> str:
         case Ended.EXITED:
             return f"`{command}` ended with exit code {ran.exit}"
         case Ended.IDLE:
-            return f"`{command}` printed nothing for {check.limits.idle:g} s and was ended"
+            return f"`{command}` printed nothing for {check.limits.idle:g} s and was stopped"
         case Ended.HARD:
-            return f"`{command}` ran longer than {check.limits.hard:g} s and was ended"
+            return f"`{command}` ran longer than {check.limits.hard:g} s and was stopped"
         case Ended.CANCELLED:
             return f"`{command}` was cancelled"
         case _:

@@ -182,10 +182,10 @@ _ABBREVIATED = 9
 _ITSELF = "exit code"
 PROGRAM, TESTS = "program", "tests"
 _UNABLE_HINTS = {
-    PROGRAM: "install what it runs, or take the gate out of the settings",
+    PROGRAM: "install the program, or remove the gate from the settings",
     TESTS: "install or include (.worktreeinclude) what its tests need, then: runner retry {}",
 }
-_TOO_MUCH = "it prints too much to tell new failures from old ones: have it print less"
+_TOO_MUCH = "too much output to tell new failures from old ones: make it print less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _why_unable(trial: CheckRun, how: str) -> str:
         return f"{COULD_NOT_RUN}: its program is missing (exit code {trial.ran.exit})"
     message = next((find_assertion(one.message) for one in trial.failing if one.message), "")
     why = f" ({redact(message)})" if message else ""
-    return f"{COULD_NOT_RUN}: none of its tests ran, without the change too{why}"
+    return f"{COULD_NOT_RUN}: none of its tests ran, with or without the change{why}"
 
 
 def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
@@ -345,7 +345,7 @@ def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
     """The failure, its new parts first: the old ones are not this task's to mend."""
     failure, *rest = trial.findings()
     new = [redact(one) for one in compared.new[:_FAILURES_SHOWN]]
-    heading = f"new since the change ({len(compared.new)}; {len(compared.old)} were there before):"
+    heading = f"new since the change ({len(compared.new)}; {len(compared.old)} already present):"
     detail = "\n".join([heading, *(f"  {one}" for one in new), failure.detail])
     return (replace(failure, detail=detail), *rest)
 
@@ -353,13 +353,13 @@ def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
 def _excuse_known(trial: CheckRun, compared: Compared, context: GateContext) -> Proved:
     """A failure of which every part was there before."""
     first = _first_seen(trial.check, compared.old, context)
-    since = f", first seen red at {first[:_ABBREVIATED]}" if first else ""
+    since = f", first seen at {first[:_ABBREVIATED]}" if first else ""
     note = f"{_how_many(compared.old)} already present before this change{since}"
     finding = Finding(
         check=trial.check.id,
         message=f"`{redact(trial.check.command)}`: {note}",
         severity=Severity.WARNING,
-        hint="mend it in a task of its own; with --strict it refuses every task",
+        hint="fix it in a separate task; with --strict it rejects every task",
         detail="\n".join(redact(one) for one in compared.old[:_FAILURES_SHOWN]),
     )
     proof = replace(trial.proof, verdict=Verdict.KNOWN, note=note)

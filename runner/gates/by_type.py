@@ -70,12 +70,12 @@ def _find_changed_tests(context: GateContext, kind: Reading) -> Iterator[Finding
         verb = "deletes" if change.action is Action.DELETE else "changes"
         yield Finding(
             check=CHECK,
-            message=f"a refactor task {verb} {change.path}, a test that was there",
+            message=f"a refactor task {verb} the existing test {change.path}",
             path=change.path,
             severity=Severity.WARNING if lenient else refusal,
             hint=(
-                f"leave it as it is; where the behaviour is to change, the task is no refactoring: "
-                f"give it another Type (it is one by its {kind.by}: {kind.word})"
+                f"leave the test unchanged; if the behaviour must change, "
+                f"give the task another Type (refactor comes from its {kind.by}: {kind.word})"
             ),
         )
 
@@ -102,10 +102,10 @@ def _reads_old_data(context: GateContext) -> bool:
 def _lacks_old_data(task: Task) -> Finding:
     return Finding(
         check=CHECK,
-        message=f"no test of {task.id} says that old data still reads after its migration",
+        message=f"no test of {task.id} checks that old data is readable after the migration",
         severity=Severity.WARNING,
         hint=(
-            "bring a test that reads what was stored before, and name it so: "
+            "add a test that reads data stored before the change, for example "
             "TC-NNN (integration): `python -m pytest -q tests/test_old_rows_still_read.py`"
         ),
     )

@@ -46,7 +46,7 @@ _SIGNALLED = 128
 _NOT_STARTED = 126
 EXPECTED = "failures are expected"
 """The note on a test contract that must fail."""
-_NAME_TESTS = "have it name tests that are there, and begin them whatever comes before"
+_NAME_TESTS = "name existing tests, and run them even if an earlier step fails"
 _NO_TESTS = 5
 """How pytest, and unittest from Python 3.12 on, end where they find no test."""
 _OF_THE_TASK = "RUNNER_"
@@ -110,9 +110,9 @@ class CheckRun:
         many = "1 process" if count == 1 else f"{count} processes"
         left = Finding(
             check=self.check.id,
-            message=f"it left {many} running, ended by the runner",
+            message=f"the runner stopped {many} that it left running",
             severity=Severity.NOTE,
-            hint="have the command end what it starts",
+            hint="have the command stop what it starts",
         )
         return (*shown, left)
 
@@ -122,7 +122,7 @@ class CheckRun:
         if not (self.printed_failures and self.check.kind == "test" and self.passed):
             return ""
         many = "a test" if self.printed_failures == 1 else f"{self.printed_failures} tests"
-        return f"its output tells of {many} that failed"
+        return f"its output reports that {many} failed"
 
     def _find_printed(self) -> Iterator[Finding]:
         if self.printed_note:
@@ -130,7 +130,7 @@ class CheckRun:
                 check=self.check.id,
                 message=f"{self.printed_note}; it ended with exit code 0",
                 severity=Severity.WARNING,
-                hint="where that is no text of the program itself, have the command end with it",
+                hint="if tests did fail, have the command return their exit code",
             )
 
     def _failures(self) -> tuple[Finding, ...]:
@@ -151,7 +151,7 @@ class CheckRun:
         if self.ran.ended is Ended.EXITED and crashed in set(signal.Signals):
             return f"`{command}` crashed with {signal.Signals(crashed).name}"
         if expects(self.check):
-            return f"`{command}` was to fail, and no test of it failed"
+            return f"`{command}` must fail, but none of its tests failed"
         count = _count_failed(dict(self.proof.counts))
         if self.ran.passed and count:
             many = "a test" if count == 1 else f"{count} tests"
@@ -183,7 +183,7 @@ def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
     text = message if len(message) <= _LONGEST else message[:_LONGEST] + " …"
     place, why = find_place(message), find_assertion(message)
     if not place and test.file:  # it could not be loaded, say: then it is about the whole file
-        place, why = f"{test.file}:1", why or "it could not be loaded"
+        place, why = f"{test.file}:1", why or "cannot be loaded"
     at = f" at {place}" if place else ""
     head = f"{test.id} {test.outcome}{at}{f': {why}' if why else ''}"
     return "\n    ".join([head, *text.splitlines()])

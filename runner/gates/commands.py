@@ -104,14 +104,14 @@ def _find_left_out(
     gone = [name for name in passed if name not in runs]
     if not gone or len(runs) >= len(passed):  # as many under names that are made anew each time
         return ()
-    many = "1 test runs" if len(gone) == 1 else f"{len(gone)} tests run"
+    many = "1 test no longer runs" if len(gone) == 1 else f"{len(gone)} tests no longer run"
     paths = ", ".join(one.path for one in changed)
     return (
         Finding(
             check=trial.check.id,
-            message=f"{many} no more since the task changed {paths}",
+            message=f"{many} since the task changed {paths}",
             path=changed[0].path,
-            hint="let every test run that is there",
+            hint="keep every existing test running",
             detail="\n".join(gone[:_SHOWN]),
         ),
     )
@@ -134,9 +134,9 @@ def _explain_changed(
     return (
         Finding(
             check=check.id,
-            message=f"it passes only since the task changed {paths}",
+            message=f"it passes only because the task changed {paths}",
             path=changed[0].path,
-            hint="let it pass as it was before too, or change what it runs in a task of its own",
+            hint="make it pass with the old files as well, or change them in a separate task",
             detail=with_old.end,
         ),
     )
@@ -242,13 +242,13 @@ def prove(check: Check, context: GateContext) -> Proved:
     if bypass := bypass_of(check.command):
         return make_refused_proof(check, f"skips checks (`{bypass}`)", without_bypass(bypass, "it"))
     if why := _why_not(check, context):
-        hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
-        return make_refused_proof(check, why, f"{hint}write several gates")
+        hint = f"mark it as a shell command, `sh: {redact(check.command)}`, or "
+        return make_refused_proof(check, why, f"{hint}split it into several gates")
     if why := explain_unopened(check, context) or _explain_skip(check, context):
         return _make_skipped_proof(check, why)
     paths = [change.path for change in context.changes if change.content is not None]
     if FILES in check.command and not paths:
-        return _make_skipped_proof(check, "the task wrote no file for it")
+        return _make_skipped_proof(check, "the task wrote no file to check")
     # A file that is named like an option must not become one.
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
@@ -256,7 +256,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     trial = (stand_for(check, same, context) if same else None) or try_or_stand(check, context)
     keep_unopened(trial, context)
     if _nothing_to_check(trial, context):
-        note = "there was nothing for it to check"
+        note = "nothing to check"
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
         return Proved(skipped, trial.notes())
     if not trial.passed:
@@ -278,13 +278,13 @@ def _explain_skip(check: Check, context: GateContext) -> str:
     if not (proven and context.changes and is_declared(task, settings, check.id, check.command)):
         return ""
     if context.refused:
-        return "what proves the task itself did not pass"
+        return "the task's own checks failed"
     paths = [change.path for change in context.changes]
     if any(map(context.is_test, paths)):
         return ""
     reads = _READS.get(program_of(check.command.split()).name)
     if reads is not None and not any(map(reads.search, paths)):
-        return "nothing that it reads changed"
+        return "none of the files it reads changed"
     return ""
 
 
@@ -324,7 +324,7 @@ def _why_not(check: Check, context: GateContext) -> str:
     if operator := shell_operator(check.command):
         return f"joins commands with `{operator}`"
     word = swallows_failure(check.command)
-    return f"passes over what fails (`{word}`)" if word else ""
+    return f"ignores failures (`{word}`)" if word else ""
 
 
 def make_refused_proof(check: Check, why: str, hint: str) -> Proved:

@@ -33,7 +33,7 @@ _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
 """Why a test file cannot be collected, whenever that is tried."""
 _SHOWN = 3
-_NOT_COUNTED = "a test fails while its lines are counted"
+_NOT_COUNTED = "a test fails under coverage measurement"
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -125,8 +125,8 @@ def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Prov
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
     names = [test.id for test in counted.failing]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    note = f"fails while its lines are counted, and passes as it stands: {shown or first.check.id}"
-    hint = "what counts lines takes time: does a test hold a clock, or look whether it is traced?"
+    note = f"fails under coverage measurement, and passes without it: {shown or first.check.id}"
+    hint = "coverage slows tests down: does a test measure time, or check whether it is traced?"
     detail = counted.findings()[0].detail
     finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
     proof = replace(plain.proof, id=first.proof.id, verdict=Verdict.FLAKY, note=note)
@@ -167,7 +167,7 @@ def _report_repeat(trial: CheckRun) -> Proved:
     names = trial.flaky
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     note = f"failed once, then passed: {shown}"
-    hint = "a test that fails by chance proves little: take time, order and chance out of it"
+    hint = "a flaky test proves little: remove its dependence on time, order and randomness"
     finding = Finding(trial.check.id, note, severity=Severity.WARNING, hint=hint)
     proof = replace(trial.proof, verdict=Verdict.FLAKY, note=note)
     return Proved(proof, (finding, *trial.notes()))
@@ -191,7 +191,7 @@ def _flaky(first: CheckRun, again: CheckRun) -> Proved:
         check=first.check.id,
         message=note,
         severity=Severity.WARNING,
-        hint="a test that fails by chance proves little: take time, order and chance out of it",
+        hint="a flaky test proves little: remove its dependence on time, order and randomness",
         detail=failure.detail,
     )
     return Proved(proof, (finding, *first.notes()))

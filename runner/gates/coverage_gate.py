@@ -102,7 +102,7 @@ def _files_in(command: str) -> list[str]:
 
 ID = "coverage"
 _LONGEST_NOTE = 2000
-_HINT = "add tests that run these lines to the task's test contracts, or take out what is dead"
+_HINT = "add tests for these lines to the task's test contracts, or remove dead code"
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -183,7 +183,7 @@ def _make_missing(check: Check, missing: tuple[str, ...], severity: Severity) ->
         check=check.id,
         message=f"coverage could not be measured: {'; '.join(missing)}",
         severity=severity,
-        hint="pip install coverage, into the environment that runs the test contracts",
+        hint="run `pip install coverage` in the environment that runs the test contracts",
     )
 
 

@@ -1,7 +1,7 @@
 """Examples that a plan gives in a block ```` ```python examples ````, run on the proposed code.
 
 A family of the registry. The blocks of a task are one doctest session in the sandbox of its proof.
-An example that gives another answer refuses; one that states no answer is not checked.
+An example that gives a different result refuses; one that states no answer is not checked.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 
 def prove(check: Check, context: GateContext) -> Proved:
-    """Run the examples, and return a finding for each that gives another answer."""
+    """Run the examples, and return a finding for each that gives a different result."""
     text = find_examples(context.task)
     python = find_project_python(context.place, context.environment)
     if python is None:
-        return Proved(None, (_not_run(check, "no Python was found"),))
+        return Proved(None, (_not_run(check, "no Python found"),))
     place = make_context(check, context)
     hook = (Path(__file__).parent / "examples_hook.py").read_bytes()
     words = (place.put("run.py", hook), place.put("examples.txt", text.encode()))
@@ -90,13 +90,13 @@ def _describe(one: _Row, check: Check) -> Finding:
     if one.word == "failed":
         return Finding(
             check=check.id,
-            message=f"the plan's example `{shown}` gives another answer",
-            hint="make the code give the answer of the plan, or correct the example",
+            message=f"the plan's example `{shown}` gives a different result",
+            hint="make the code return the result in the plan, or correct the example",
             detail=redact(one.got[:2000]) or "(nothing)",
         )
     return Finding(
         check=check.id,
-        message=f"not checked: `{shown}` states no answer",
+        message=f"not checked: `{shown}` has no expected result",
         severity=Severity.NOTE,
     )
 

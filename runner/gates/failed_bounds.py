@@ -115,22 +115,22 @@ def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
 def _memory(bounds: Bounds) -> str:
     if not bounds.memory:
         return ""
-    held = f"it is held to {format_size(bounds.memory)} of memory"
-    return f"{held}; more: Uses: memory 4GB in the task, or memory in your own settings"
+    held = f"its memory limit is {format_size(bounds.memory)}"
+    return f"{held}; to raise it: Uses: memory 4GB in the task, or memory in your own settings"
 
 
 def _processes(bounds: Bounds) -> str:
     if not bounds.processes:
         return ""
-    held = f"it is held to {bounds.processes} processes and threads"
-    return f"{held}; more: processes in your own settings"
+    held = f"its limit is {bounds.processes} processes and threads"
+    return f"{held}; to raise it: processes in your own settings"
 
 
 def _file_size(bounds: Bounds) -> str:
     if not bounds.file_size:
         return ""
-    held = f"it is held to files of {format_size(bounds.file_size)}"
-    return f"{held}; larger: file_size in your own settings"
+    held = f"its file size limit is {format_size(bounds.file_size)}"
+    return f"{held}; to raise it: file_size in your own settings"
 
 
 # --- the sandbox ----------------------------------------------------------------------
@@ -141,8 +141,8 @@ def _network(bounds: Bounds) -> str:
         return ""
     if bounds.asked is not bounds.network:
         held = f"it asks for network {bounds.asked}, and your own settings allow {bounds.network}"
-        return f'{held}; if it is to have it: network = "{bounds.asked}" there'
-    held = f"the sandbox holds it to network {bounds.network}"
+        return f'{held}; to allow it: network = "{bounds.asked}" there'
+    held = f"the sandbox limits it to network {bounds.network}"
     if not bounds.gate:
         return f"{held}; if it needs more: Network: yes in the task"
     own = f"{bounds.gate} (network): … in the task"
@@ -151,13 +151,13 @@ def _network(bounds: Bounds) -> str:
 
 def _describe_writable(_bounds: Bounds) -> str:
     return (
-        "the sandbox lets it write in the project's folder, $HOME and $TMPDIR alone; "
+        "the sandbox allows writes only in the project's folder, $HOME and $TMPDIR; "
         'elsewhere only with sandbox = "none" in your own settings'
     )
 
 
 def _room(_bounds: Bounds) -> str:
-    return "HOME and /tmp are small in the sandbox: write what is large in the project's folder"
+    return "HOME and /tmp are small in the sandbox: write large files in the project's folder"
 
 
 def _paths(tail: str, bounds: Bounds) -> str:
@@ -165,8 +165,8 @@ def _paths(tail: str, bounds: Bounds) -> str:
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
-            shown = f'to let it be read: sandbox_read = ["{other}"] in your own settings'
-            return f"the sandbox hides {other}, which is another repository's or person's; {shown}"
+            shown = f'to allow reading it: sandbox_read = ["{other}"] in your own settings'
+            return f"the sandbox hides {other}, a path of another repository or user; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)
     named = _paths_in(bounds.command, bounds.home) if silent else []
     found = (*_find_denied_paths(tail, bounds.home), *((_NAMED, path) for path in named))
@@ -179,10 +179,10 @@ def _paths(tail: str, bounds: Bounds) -> str:
         if kind != "denied" and not personal and not bounds.hides(path):
             continue
         if shared and bounds.hides(path):
-            return f"the sandbox has a {shared} of its own, without {path}; {shown}"
+            return f"the sandbox has its own {shared}, without {path}; {shown}"
         if shared:
-            return f"the sandbox closes {path} by that name: write in $TMPDIR"
-        return f"the sandbox hides {path} or keeps it as it is; {shown}"
+            return f"the sandbox blocks {path} under that name: write in $TMPDIR"
+        return f"the sandbox hides {path} or makes it read-only; {shown}"
     return ""
 
 

@@ -42,11 +42,11 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             check=check.id,
-            message=f"`{by[:_SHOWN]}` in {_name(place)} passes over a failure:"
+            message=f"`{by[:_SHOWN]}` in {_name(place)} ignores a failure:"
             f" what {check.id} runs cannot fail",
             path=place[0],
             severity=severity,
-            hint=f"take `{by[:_SHOWN]}` out of it, or have the test contract call the tests itself",
+            hint=f"remove `{by[:_SHOWN]}`, or have the test contract run the tests directly",
         )
         for place, by in _lost_in(check.command, context.after)
     )

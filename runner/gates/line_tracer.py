@@ -149,7 +149,7 @@ class Tracing:
         if self._stopped:
             return self._stopped
         cut = getattr(self._tracers[0], "is_cut", False)
-        return "the program replaced the trace function, or came to its deepest call" if cut else ""
+        return "the program replaced the trace function, or recursed too deeply" if cut else ""
 
     def make_way(self) -> None:
         """Leave this thread and new ones to another tracer; threads that run are traced on."""

@@ -23,7 +23,7 @@ _LAST = regex(r"(?:::|\.| > | \u203a |/)")
 _PLACE = regex(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
 """Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
-ASKED_FOR = "the plan asks for it"
+ASKED_FOR = "required by the plan"
 _NOWHERE: frozenset[str] = frozenset()
 
 

@@ -66,7 +66,7 @@ class Touched:
                 check=check,
                 message=f"the gate modified files (discarded): {shown}",
                 severity=Severity.NOTE,
-                hint="what a check writes is not part of the task: have it write elsewhere",
+                hint="files written by a check are not part of the task: have it write elsewhere",
             ),
         )
 

@@ -155,7 +155,7 @@ class SetTrace(_Tracer):
         tracing = next(self._ticks) * self._event_seconds
         own = time.thread_time() - self._began - tracing
         if tracing > _LEAST and tracing > (SLOWEST - 1) * max(own, 0.0):
-            self.stop_for_all(f"tracing without it takes over {SLOWEST} times the program's time")
+            self.stop_for_all(f"tracing without it is over {SLOWEST} times slower")
 
 
 def _measure_event() -> float:

@@ -204,9 +204,9 @@ def _prove(family: Family, check: Check, context: GateContext) -> Proved:
         looks = Severity.WARNING if context.by_person else Severity.QUESTION
         finding = Finding(
             check=check.id,
-            message="code of the change is nested too deep to be looked at",
+            message="the changed code is nested too deeply to check",
             severity=Severity.ERROR if check.command else looks,
-            hint="split what stands in hundreds of each other: calls, sums, else-ifs",
+            hint="split deeply nested calls, sums and else-ifs",
         )
         return Proved(None, (finding,))
 

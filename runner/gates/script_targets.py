@@ -49,10 +49,10 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             check=CHECK,
-            message=f"what {check.id} runs was changed: {_shorten(text)} {_became(after, place)}",
+            message=f"a command of {check.id} changed: {_shorten(text)} {_became(after, place)}",
             path=place[0],
             severity=Severity.WARNING if context.by_person else Severity.QUESTION,
-            hint="leave what proves the work as it is, or say what of the plan asks for this",
+            hint="leave the command unchanged, or name the part of the plan that requires this",
         )
         for place, text in before.items()
         if text.strip() and not _is_kept(text, after.get(place))
@@ -65,7 +65,7 @@ def _is_kept(before: str, after: str | None) -> bool:
 
 
 def _became(after: dict[tuple[str, str], str], place: tuple[str, str]) -> str:
-    return f"became {_shorten(after[place])}" if place in after else "is gone"
+    return f"became {_shorten(after[place])}" if place in after else "was removed"
 
 
 def _shorten(text: str) -> str:

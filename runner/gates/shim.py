@@ -180,7 +180,7 @@ def _hint(context: GateContext, seen: Sequence[str]) -> str:
     if not old:
         return "apt-get install bubblewrap, or name these files by relative paths"
     if "/node_modules/" in old[0]:
-        return "write `link:` for `file:` in package.json, and install again"
+        return "replace `file:` with `link:` in package.json, and install again"
     return "install the package in editable form: pip install -e PATH"
 
 

@@ -59,7 +59,7 @@ def _find_names(change: Change, context: GateContext) -> Iterator[Finding]:
         if named:
             yield Finding(
                 check=CHECK,
-                message=f"the code asks whether it is tested: {display(named[0].decode())}",
+                message=f"the code checks whether a test runs it: {display(named[0].decode())}",
                 path=change.path,
                 line=number,
                 severity=Severity.NOTE,

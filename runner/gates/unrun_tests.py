@@ -175,9 +175,9 @@ def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iter
 def _finding(one: _Unrun, context: GateContext) -> Finding:
     return Finding(
         check=INTEGRITY,
-        message=f"{one.what} never ran: no test contract comes to it",
+        message=f"{one.what} never ran: no test contract reaches it",
         path=one.path,
         line=one.line,
         severity=Severity.QUESTION if one.asks and not context.by_person else Severity.WARNING,
-        hint="have a test contract run it, or take it out",
+        hint="have a test contract run it, or remove it",
     )

@@ -38,4 +38,4 @@ def find_blob(repository: Repository, path: str, content: bytes) -> BlobPlace | 
     found = git.ask("log", "--all", "-1", "--format=%h", f"--find-object={blob}").out.decode()
     if found.strip():
         return BlobPlace(f"in commit {found.strip()}")
-    return BlobPlace("as an object that no commit names", "git prune --expire=now")
+    return BlobPlace("as an unreferenced object", "git prune --expire=now")

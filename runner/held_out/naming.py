@@ -36,7 +36,7 @@ def find_names(
                 check="scope",
                 message=f"an added line names the held-out file {found}",
                 path=change.path,
-                hint="take the name out; the work must not depend on one file of tests",
+                hint="remove the name; the work must not depend on a particular test file",
             )
 
 

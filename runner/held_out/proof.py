@@ -109,7 +109,7 @@ def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof
     try:
         workspace.put_files(inner.place, context.contents)
     except RunnerError as error:
-        message = f"{error.message}: a held-out file needs this place"
+        message = f"{error.message}: a held-out file needs this path"
         return HeldOutProof(findings=(Finding("scope", message, path=error.where),))
     measures = not inner.task.test_contracts
     runs = [_run(check, inner, measures=measures) for check in _checks(context)]
@@ -209,7 +209,7 @@ def _explain(run: CheckRun, result: ContractResult) -> Finding:
         verb = "fails" if len(run.failing) == 1 else "fail"
         message = f"{len(run.failing)} of {len(tests)} held-out tests {verb}{which}"
     elif ran.ended in (Ended.IDLE, Ended.HARD):
-        message = "the held-out tests did not end in time"
+        message = "the held-out tests timed out"
     elif ran.passed:
         message = "no held-out test ran"
     else:
@@ -242,7 +242,7 @@ def _weigh_coverage(inner: GateContext, context: HeldOutContext) -> Iterator[Fin
         proved = coverage_gate.prove(check, replace(inner, task=task))
         short = proved.coverage and proved.coverage.percent < proved.coverage.threshold
         if short and any(one.refuses for one in proved.findings):
-            yield Finding(check.id, "the held-out tests run too few lines of the change")
+            yield Finding(check.id, "the held-out tests cover too few lines of the change")
 
 
 def _run_gates(inner: GateContext) -> Iterator[Finding]:
@@ -256,7 +256,7 @@ def _run_gates(inner: GateContext) -> Iterator[Finding]:
         if any(one.refuses for one in proved.findings):
             name = check.id.removeprefix("gate:")
             message = f"gate {name} passes on the change and fails with the held-out files"
-            hint = f"see why: runner hold-out --show {inner.task.id}"
+            hint = f"for the output: runner hold-out --show {inner.task.id}"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
 
 
@@ -306,5 +306,5 @@ def _find_silent(noticed: Mapping[str, str]) -> Iterator[Finding]:
     for id_, where in noticed.items():
         if not where:
             message = f"{id_} passes without the work: its held-out tests cannot fail"
-            hint = "hold out tests that need the work, or let it pass: runner approve"
+            hint = "hold out tests that need the work, or accept this: runner approve"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)

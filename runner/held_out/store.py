@@ -194,7 +194,7 @@ class HeldOutStore:
         write_beneath(folder, path, content, _MODE)
         if self.read(task_id, path) != content:
             raise RunnerError(
-                f"the store did not keep {path} of {task_id}",
+                f"the store lost {path} of {task_id} after writing it",
                 where=str(folder),
                 hint="check the disk that holds this folder; nothing else was changed",
             )
@@ -236,7 +236,7 @@ class HeldOutStore:
     def _make(self, name: str) -> Path:
         if self.base is None or self.folder is None:
             raise RunnerError(
-                "the repository has no store of held-out files", hint="runner hold-out --help"
+                "this repository has no store of held-out files", hint="runner hold-out --help"
             )
         for folder in (self.base.parent, self.base, self.folder, self.folder / name):
             effects.make_folder(folder, mode=_PRIVATE)
@@ -260,7 +260,7 @@ def read_store_id(common_dir: Path) -> str:
     found = content.decode("ascii", "replace").strip()
     if not _ID.fullmatch(found):
         raise RunnerError(
-            "the id of the store of held-out files is damaged",
+            "the ID of the store of held-out files is damaged",
             where=str(common_dir / ID_FILE),
             hint="remove this file, then put the files back: runner hold-out TASK --from FOLDER",
         )

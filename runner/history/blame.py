@@ -172,8 +172,8 @@ def _blame_error(path: str, span: tuple[int, ...], output: str) -> RunnerError:
     if "has only" in output:
         return RunnerError(f"{path} has no line {span[0]}", detail=output.strip())
     if "no such path" in output or "no such ref" in output:
-        hint = "git knows it only once it is committed"
-        return RunnerError("git does not know this file", where=path, hint=hint)
+        hint = "commit it first"
+        return RunnerError("git has no such file", where=path, hint=hint)
     return GitError("blame", output, 128)
 
 
@@ -215,10 +215,10 @@ def stretch_lines(one: Stretch) -> Iterator[str]:
     yield from (f"  change: {display(note)}" for note in source.changes)
     if source.kind != "task":
         return
-    yield f"  review: {display(source.review) or 'not told'}"
+    yield f"  review: {display(source.review) or 'not recorded'}"
     yield from (f"  proof: {display(proof)}" for proof in source.proofs)
     if not source.proofs:
-        yield "  proof: none told"
+        yield "  proof: none recorded"
     if source.coverage:
         yield f"  coverage: {display(source.coverage)}"
 
@@ -232,14 +232,14 @@ def _format_source(source: Source, author: str) -> str:
             number = source.attempt or "unknown"
             return f"{display(source.task)} attempt {number}{display(change)} · {where}"
         case "undo":
-            return f"taken back: {display(source.task)} · {where}"
+            return f"undone: {display(source.task)} · {where}"
         case "record":
             return f"the runner's own document · {where}"
         case "person":
-            return f"{display(author)}, by hand · {where}"
+            return f"{display(author)}, manually · {where}"
         case _:
             return "not committed yet"
 
 
 def _format_restored(one: Stretch) -> str:
-    return f" (brought back by {short(one.restored)})" if one.restored else ""
+    return f" (restored by {short(one.restored)})" if one.restored else ""

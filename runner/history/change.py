@@ -94,7 +94,7 @@ def plan_change(
     for id_ in dict.fromkeys(ids):
         known = state(id_)
         if known.status is Status.DONE:
-            stale.append(_reach(by_id[id_], known, "it is what changes"))
+            stale.append(_reach(by_id[id_], known, "it is the changed task"))
         else:
             noted.append(Noted(id_, by_id[id_].title, known.status, known.note))
     rests_on_old = [one.id for one in stale] + [
@@ -361,7 +361,7 @@ def quote_of(line: Written) -> str:
 
 def _make_conflict_error(name: str) -> RunnerError:
     return RunnerError(
-        f"{name} is being saved over and over by another program",
-        hint="stop what saves it, then run again; the journal is whole",
+        f"{name} keeps changing: another program is saving it",
+        hint="stop that program, then run again; the journal is intact",
         code=ExitCode.CONFLICT,
     )

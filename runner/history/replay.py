@@ -81,7 +81,7 @@ def _back(
     undone = ((UNDOES, task) for task in tasks)
     trailers = ((RESTORES, id_), (CHECKPOINT, checkpoint), *undone, (PROJECT, project))
     kept = f"replay/{id_}-{head[:12]}"
-    body = f"The head of before is kept as refs/runner/{kept}."
+    body = f"The previous HEAD is saved as refs/runner/{kept}."
     return Back(
         kind="replay",
         head=head,
@@ -101,8 +101,8 @@ def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) ->
     if not landed and known.status is Status.DONE and known.base:
         landed = known.base if repository.is_ancestor(known.base, head) else ""
     if not landed:
-        hint = "a task that landed in this branch has one: runner log"
-        raise RunnerError(f"{id_} has no checkpoint in this branch", hint=hint)
+        hint = "only tasks that landed on this branch have one: runner log"
+        raise RunnerError(f"{id_} has no checkpoint on this branch", hint=hint)
     return landed
 
 
@@ -140,8 +140,8 @@ def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[LogEntry]) -> No
     ]
     if shared:
         raise RunnerError(
-            "your own commits changed files that would go back; nothing was done",
+            "your own commits changed files that would be reset; nothing was changed",
             detail=format_list(shared),
-            hint="take those changes out into a branch, or undo single tasks: runner undo ID",
+            hint="move those changes to another branch, or undo single tasks: runner undo ID",
             code=ExitCode.CONFLICT,
         )

@@ -77,17 +77,17 @@ def require_free(repository: Repository, back: Back) -> None:
     blocked = safe_io.in_the_way(repository.root, back.changes, converts=converts)
     if blocked:
         raise RunnerError(
-            "your own unsaved changes are in the way; nothing was done",
+            "your uncommitted changes are in the way; nothing was changed",
             detail=format_list(blocked),
-            hint="commit or move them, then try again",
+            hint="commit or move them, then run the command again",
             code=ExitCode.CONFLICT,
         )
     filtered = find_filtered(repository, [change.path for change in back.changes])
     if filtered:
         raise RunnerError(
-            "git filters (LFS) these files, so the runner cannot write them",
+            "git filters (LFS) apply to these files, so the runner cannot write them",
             detail=format_list(filtered),
-            hint="git revert, or git restore, by hand",
+            hint="restore them yourself: git revert or git restore",
             code=ExitCode.CONFLICT,
         )
 
@@ -191,7 +191,7 @@ def _reopen(
 def _note(event: HistoryMoving, id_: str) -> str:
     """Why a task is PENDING: of an undo the first is meant, others rest on it."""
     rests = event.kind == "undo" and id_ != event.tasks[0]
-    return f"its held change rested on {event.tasks[0]}, which was undone" if rests else event.note
+    return f"its held change needs {event.tasks[0]}, which was undone" if rests else event.note
 
 
 def format_list(lines: Iterable[str]) -> str:
@@ -201,8 +201,8 @@ def format_list(lines: Iterable[str]) -> str:
 
 def _make_moved_error(branch: str) -> RunnerError:
     return RunnerError(
-        f"{branch} moved while it was looked at; nothing was done",
-        hint="try again",
+        f"{branch} has moved; nothing was changed",
+        hint="run the command again",
         code=ExitCode.CONFLICT,
     )
 
@@ -253,9 +253,9 @@ def plan_undo(
     landed = [one for one in _find_standing(repository, head) if one.task == id_]
     if not landed:
         status = state.task(id_).status
-        again = "to have it done again, make its status PENDING"
+        again = "to rebuild it, set its status to PENDING"
         hint = f"runner show {id_}; {again if status is Status.DONE else f'it is {status}'}"
-        raise RunnerError(f"{id_} has no commit in this branch to undo", hint=hint)
+        raise RunnerError(f"{id_} has no commit on this branch to undo", hint=hint)
     changes = _reverse_commits(repository, head, landed, id_)
     commits = ", ".join(one.commit[:12] for one in landed)
     because = f": {reason}" if reason else ""
@@ -323,12 +323,12 @@ def _refuse_built_on(
         if path in one.paths
     ]
     later = [
-        f"{path}: {one.task or 'by hand'} ({one.commit[:12]} {one.subject})" for path, one in came
+        f"{path}: {one.task or 'manual'} ({one.commit[:12]} {one.subject})" for path, one in came
     ]
     tasks = [one.task for _, one in came if one.task]
-    first = f"runner undo {tasks[0]}" if tasks else "change them by hand"
+    first = f"runner undo {tasks[0]}" if tasks else "revert these commits"
     return RunnerError(
-        f"later commits build on lines of {id_}; nothing was done",
+        f"later commits build on lines of {id_}; nothing was changed",
         detail=format_list(later or paths),
         hint=f"{first} first, or go back to a checkpoint: runner replay",
         code=ExitCode.CONFLICT,

@@ -63,7 +63,7 @@ def judge(
     for one in changes:
         _Judge(one, hits, width, held, befores, current).judge()
     if changes and knowledge.references.lost:
-        text = "what is known of this repository could not be read: everything counts"
+        text = "the index of this repository could not be read: everything may be affected"
         hits.add_all(Why(Kind.UNDECIDED, changes[0].path, 0, text))
     return hits.answer()
 
@@ -129,9 +129,9 @@ class _Judge:
         breaking = knowledge.breaking.get(path)
         if users and breaking is False and not self.change.is_deleted:
             return True  # an additive change breaks nobody who keeps to the contract
-        certain = "a breaking change of" if breaking else "what may be a breaking change of"
+        certain = "a breaking change of" if breaking else "possibly a breaking change of"
         for task in users:
-            text = f"{task} keeps to {path}: {certain} a contract"
+            text = f"{task} uses {path}: {certain} a contract"
             self.hits.add_task(task, self._why(Kind.CONTRACTS, text))
         for task in readers:
             text = f"{path} is among the Inputs of {task}"
@@ -284,11 +284,11 @@ class _Judge:
             return
         if self.width.conservative:
             for suspect in suspects:
-                text = f"{suspect.path} imports by names made at run time"
+                text = f"{suspect.path} imports names computed at run time"
                 self._follow(suspect.path, self._why(Kind.UNDECIDED, text), None)
             return
         more = f" and {len(suspects) - 1} more import" if len(suspects) > 1 else " imports"
-        text = f"{suspects[0].path}{more} by names made at run time: this file may be among them"
+        text = f"{suspects[0].path}{more} names computed at run time: this file may be among them"
         self.hits.doubts[self._why(Kind.UNDECIDED, text)] = None
 
     def _is_unread_code(self) -> bool:

@@ -200,7 +200,7 @@ def is_unread_code(path: str) -> bool:
 def explain_undeclared(change: Changed) -> str:
     """Why it is in doubt whom a change reaches."""
     if is_unread_code(change.path):
-        return f"nothing declares {change.path}, and imports of its language are not read"
+        return f"nothing declares {change.path}, and imports of its language are not tracked"
     if change.is_deleted:
-        return f"{change.path} is gone, and nothing that names it is known"
+        return f"{change.path} was deleted, and no reference to it is known"
     return f"nothing declares {change.path}, and no code names it"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _DIGEST = "owners.digest"
 _PROBLEMS = "owners.problems"
-MISSING = "there is no FILE_OWNERSHIP_MAP.md: owners are known from Output files alone"
+MISSING = "FILE_OWNERSHIP_MAP.md not found: only Output files define owners"
 _MOST = 20
 
 
@@ -128,16 +128,16 @@ def _rows(
     for file, ids in owners.rows:
         for id_ in ids:
             if id_ not in known:
-                hint = "take it out of the row, or write the task into the plan"
+                hint = "remove it from the row, or add the task to the plan"
                 yield Fault("unknown-owner", file, f"owned by unknown task {id_}", hint)
         if not ids:
             yield Fault("no-owner", file, "its row names no task", "name the tasks that own it")
         if file in _EVERYTHING and ids:
             message = f"this row makes {', '.join(ids)} the owner of every file"
-            yield Fault("everything", file, message, "every change would affect it; name less")
+            yield Fault("everything", file, message, "every change would affect it; name fewer")
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
             # a file of a task that is not DONE is yet to be written
-            yield Fault("no-file", file, "there is no such file", _suggest_move(file, files))
+            yield Fault("no-file", file, "file not found", _suggest_move(file, files))
 
 
 def _names_any(file: str, files: Sequence[str], there: frozenset[str]) -> bool:
@@ -161,7 +161,7 @@ def _in_folder(files: Sequence[str], folder: str) -> Iterator[str]:
 def _suggest_move(file: str, files: Iterable[str]) -> str:
     name = file.rpartition("/")[2]
     same = [one for one in files if one.rpartition("/")[2] == name] if not is_glob(file) else []
-    return f"did it move to {same[0]}?" if len(same) == 1 else "take the row out"
+    return f"did it move to {same[0]}?" if len(same) == 1 else "remove the row"
 
 
 def _find_unowned(

@@ -307,10 +307,9 @@ def cut_off(change: Iterable[Changed], contracts: Collection[str] = ()) -> CutOf
             return CutOff(same=False, text=text)
     if not differing:
         return CutOff(same=True, text=UNTOUCHED)
-    verb = "offers" if len(differing) == 1 else "offer"
     names = ", ".join(one.path for one in differing[:_NAMED])
     more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-    return CutOff(same=True, text=f"what {names}{more} {verb} to others did not change")
+    return CutOff(same=True, text=f"the interface of {names}{more} did not change")
 
 
 def _difference(change: Changed, contracts: Collection[str]) -> str:
@@ -319,14 +318,14 @@ def _difference(change: Changed, contracts: Collection[str]) -> str:
     if path in contracts:
         return f"the contract {path} changed"
     if change.before is None or change.after is None:
-        return f"{path} {'is gone' if change.is_deleted else 'is new'}"
+        return f"{path} {'was deleted' if change.is_deleted else 'is new'}"
     old, new = find_exports(path, change.before), find_exports(path, change.after)
     if old is None or new is None:
-        return f"{path} changed, and what it offers to others cannot be read"
+        return f"{path} changed, and its interface cannot be read"
     if old == new:
         return ""
     lost, come = _first(old, new), _first(new, old)
-    return f"{path} offers `{_short(come or lost)}`" + (" otherwise" if lost else " now")
+    return f"{path} {'changes' if lost else 'adds'} `{_short(come or lost)}`"
 
 
 def find_exports(path: str, content: bytes) -> tuple[str, ...] | None:

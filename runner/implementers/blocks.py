@@ -66,9 +66,9 @@ class Blocks:
 
 
 def _summary(files: int, commands: int) -> str:
-    parts = ((files, "file", "as the plan gives it"), (commands, "command", "run"))
+    parts = ((files, "file", "from the plan"), (commands, "command", "run"))
     counted = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
-    return ", ".join(counted).replace("s as the plan gives it", "s as the plan gives them")
+    return ", ".join(counted)
 
 
 def _has_refusal(findings: list[Finding]) -> bool:
@@ -104,7 +104,7 @@ def _write_whole(block: Block, tree: Path) -> None:
 def _delete(block: Block, tree: Path) -> Finding | None:
     if unlink_beneath(tree, block.path):
         return None
-    return _finding(block, "there is no such file to delete", "remove the block, or mend its path")
+    return _finding(block, "the file to delete does not exist", "remove the block, or fix its path")
 
 
 def _patch(block: Block, tree: Path) -> Finding | None:
@@ -116,7 +116,7 @@ def _patch(block: Block, tree: Path) -> Finding | None:
         message = error.message
         if error.patch_line and block.line:
             message += f" (line {block.line + error.patch_line} of the plan)"
-        hint = "make the diff again from the file as it is, or give the file whole"
+        hint = "make a new diff from the current file, or give the whole file"
         return Finding("patch", message, path=block.path, line=error.line, hint=hint)
     if after is None:
         unlink_beneath(tree, block.path)

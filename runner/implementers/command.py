@@ -45,7 +45,7 @@ _LONGEST_SUMMARY = 200
 _OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
 """How an implementer reports that a task cannot be done as written; the brief asks for it."""
 _MINUTE = 60
-_MISSING = "create and commit the program that it names, or correct the command"
+_MISSING = "create and commit the program that it names, or fix the command"
 
 
 def work(
@@ -85,7 +85,7 @@ def failure(ran: Ran, context: ImplementerContext, what: str, line: str = "") ->
 
 def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
     limits = context.limits
-    longer = f"give the task more, such as - Timeout: {_twice(limits.hard)}, or make it faster"
+    longer = f"raise its limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
         bound = context.find_met_bound(line, ran.tail, ran.exit)
         # A shell that cannot start a program ends so (POSIX, Exit Status for Commands).
@@ -93,12 +93,12 @@ def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
         return f"ended with exit {ran.exit}", bound or missing
     return {
         Ended.IDLE: (
-            f"said nothing for {limits.idle:g} seconds and was ended",
-            "let it print its progress, or set a higher idle_seconds",
+            f"printed nothing for {limits.idle:g} seconds and was ended",
+            "make it print progress, or raise idle_seconds",
         ),
         Ended.HARD: (f"took longer than {limits.hard:g} seconds and was ended", longer),
         Ended.CANCELLED: ("was cancelled", ""),
-        Ended.COULD_NOT_START: ("could not be started", "try the command by hand"),
+        Ended.COULD_NOT_START: ("could not be started", "run the command yourself to see why"),
     }[ran.ended]
 
 
@@ -190,7 +190,7 @@ class CommandLine:
             return cls(line)
         return Finding(
             CHECK,
-            f"{task.id} has no Command, and the project has none",
+            f"{task.id} has no Command, and the settings have none",
             hint="add - Command: `…`, or set command in the settings",
         )
 

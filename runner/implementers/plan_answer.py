@@ -72,18 +72,18 @@ def why_no_plan(text: str) -> str:
     """Why a message holds no plan, where `plan_in` found none: a few words that end a sentence."""
     text = text[-_MOST:].replace("\r\n", "\n").strip()
     if not text:
-        return "it said nothing"
+        return "the answer is empty"
     found = [one for one in _objects(text) if isinstance(one, dict)]
     if any(_plan_of(one) for one in found):
-        return "it gave back the example"
+        return "it repeats the example"
     if found:
         given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
-        return f"its object has no `steps`, or nothing beside them; it has {_keys(given)}"
+        return f"its object has no `steps`, or only `steps`; it has {_keys(given)}"
     for fence in reversed(_find_fences(text)):
         if "json" in fence.info or "plan" in fence.info:
-            return f"its block is no JSON{_mistake(fence.body)}"
+            return f"its block is not valid JSON{_mistake(fence.body)}"
     if text.startswith("{"):
-        return f"what it said is no JSON{_mistake(text)}"
+        return f"the answer is not valid JSON{_mistake(text)}"
     return "its last message has neither such a block nor a numbered list"
 
 

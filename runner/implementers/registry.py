@@ -97,7 +97,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
     if kind is None:
         return Finding(
             CHECK,
-            f'there is no implementer "{display(name)}"',
+            f'unknown implementer "{display(name)}"',
             hint=did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}",
         )
     named = next_model(task, settings, 0)
@@ -134,8 +134,8 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
         chosen = choose(question, settings)
     if isinstance(chosen, (Finding, Drafter)):
         return chosen
-    hint = '[model] draft = "claude" (or another program, or a model) in the settings'
-    return Finding(CHECK, f"{chosen.name} drafts no plans", hint=hint)
+    hint = 'set [model] draft = "claude" (or another program, or a model) in the settings'
+    return Finding(CHECK, f"{chosen.name} cannot draft plans", hint=hint)
 
 
 def names_reviewer(settings: Settings) -> bool:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _ROOT_WORDS = frozenset({"sudo", "doas", "pkexec"})
 NEEDS_ROOT = (
-    "needs root; the runner never uses root: do it yourself and set its Status to DONE, "
-    "or take root (Requires, sudo) out of it"
+    "needs root, which the runner never uses: do it yourself and set its Status to DONE, "
+    "or remove root (Requires, sudo) from it"
 )
 """The note of such a task, with the ways that work: no approval gives it root."""
 _BREAKS = frozenset("();|&\n{}!")
@@ -85,7 +85,7 @@ def _secrets(
         if name in leased:
             continue
         if permitted is not None and name not in permitted:
-            yield Reason.SECRET, f"secret {name} is not among the secrets of your settings"
+            yield Reason.SECRET, f"secret {name} is not in the secrets of your settings"
         elif not environ.get(name):
             yield Reason.SECRET, f"secret {name} is not set in the environment"
 

@@ -75,9 +75,9 @@ def apply_patch(content: bytes | None, diff: bytes, path: str) -> bytes | None:
     """
     patch = _read(diff, path)
     if patch.source == _NOWHERE and content:
-        raise DoesNotApplyError("the diff makes a new file, and there is one")
+        raise DoesNotApplyError("the diff creates a file that already exists")
     if content is None and patch.source != _NOWHERE and any(hunk.old for hunk in patch.hunks):
-        raise DoesNotApplyError("there is no such file")
+        raise DoesNotApplyError("the file to change does not exist")
     before = content or b""
     is_dos = b"\n" in before and before.count(b"\n") == before.count(b"\r\n")
     plain = before.replace(b"\r\n", b"\n") if is_dos else before
@@ -142,7 +142,7 @@ def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
     wanted = _hunk_start(hunk) + shift
     if not hunk.old:
         if not first <= wanted <= len(lines):
-            raise _misfit(lines, hunk, wanted, "lies outside the file")
+            raise _misfit(lines, hunk, wanted, "is outside the file")
         return wanted
     for place in dict.fromkeys((wanted, _hunk_start(hunk))):
         if place >= first and lines[place : place + len(hunk.old)] == hunk.old:
@@ -152,7 +152,7 @@ def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
         return found[0]
     if found:
         listed = ", ".join(str(place + 1) for place in found[:_SHOWN])
-        raise _misfit(lines, hunk, wanted, f"fits at several places (lines {listed})")
+        raise _misfit(lines, hunk, wanted, f"matches several places (lines {listed})")
     raise _misfit(lines, hunk, wanted, "does not apply")
 
 
@@ -180,11 +180,11 @@ def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApp
     for offset, expected in enumerate(hunk.old):
         there = lines[place + offset] if place + offset < len(lines) else None
         if there != expected:
-            detail = f"line {place + offset + 1} should be {_format_line(expected)}, and "
-            detail += "the file has ended" if there is None else f"is {_format_line(there)}"
+            detail = f"line {place + offset + 1} should be {_format_line(expected)}, but "
+            detail += "the file has ended" if there is None else f"it is {_format_line(there)}"
             break
     else:
-        detail = f"it names line {hunk.start}"
+        detail = f"it starts at line {hunk.start}"
     return DoesNotApplyError(
         f"hunk {hunk.number} {why}: {detail}",
         hunk=hunk.number,
@@ -213,7 +213,7 @@ def _read(diff: bytes, path: str) -> _Patch:
         hunk, position = _hunk(lines, position, len(hunks) + 1)
         hunks.append(hunk)
     if not hunks:
-        raise DoesNotApplyError("the diff holds no hunk (@@ -1,3 +1,4 @@)")
+        raise DoesNotApplyError("the diff has no hunk (@@ -1,3 +1,4 @@)")
     return _Patch(tuple(hunks), source, target)
 
 
@@ -226,7 +226,7 @@ def _header(lines: list[bytes]) -> tuple[int, tuple[str, str]]:
         if line.startswith(_BEYOND_TEXT):
             what = line.strip().decode("utf-8", "replace")[:80]
             raise DoesNotApplyError(
-                f"only the lines of a file can be changed, not {what!r}", patch_line=position + 1
+                f"a diff can only change the lines of a file, not {what!r}", patch_line=position + 1
             )
         if line.startswith(b"--- "):
             source = _name(line)
@@ -245,7 +245,7 @@ def _check_name(name: str, path: str) -> str:
     if name in ("", _NOWHERE) or name.startswith('"'):  # a quoted name is git's own escape
         return name
     if path not in (name, name.partition("/")[2]) and not path.endswith("/" + name):
-        raise DoesNotApplyError(f"the diff is for {name!r}, and the block for {path!r}")
+        raise DoesNotApplyError(f"the diff is for {name!r}, but the block is for {path!r}")
     return name
 
 
@@ -266,11 +266,11 @@ def _hunk(lines: list[bytes], position: int, number: int) -> tuple[_Hunk, int]:
         at = _line(lines, at, hunk)
     if (len(hunk.old), len(hunk.new)) != (old, new):
         counts = f"{len(hunk.old)} old and {len(hunk.new)} new lines, not {old} and {new}"
-        raise _make_malformed_error(number, position, f"it holds {counts}")
+        raise _make_malformed_error(number, position, f"it has {counts}")
     following = lines[at] if at < len(lines) else b""
     if following.strip() and following[:1] in b"+- " and not following.startswith(_NEXT_FILE):
         raise _make_malformed_error(
-            number, position, f"it holds more than {old} old and {new} new lines"
+            number, position, f"it has more than {old} old and {new} new lines"
         )
     return hunk, at
 
@@ -282,7 +282,7 @@ def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
     if sign == b"\n":  # an editor took the blank of an empty context line away
         sign, text = b" ", line
     if sign == _NO_NEWLINE:
-        raise _make_malformed_error(hunk.number, at, "there is no line that could lack its newline")
+        raise _make_malformed_error(hunk.number, at, "no line precedes the missing newline mark")
     if sign not in (b" ", b"-", b"+"):
         counts = f"after {len(hunk.old)} old and {len(hunk.new)} new lines"
         raise _make_malformed_error(hunk.number, at, f"it ends {counts}, before its header says")

@@ -186,13 +186,13 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
 
 def _find_lacking(commit: LandedCommit) -> Iterator[str]:
     yield "the logs of its commands"
-    yield "the patterns that its brief was given"
-    yield "which of DECISIONS.md are its own"
+    yield "the patterns in its brief"
+    yield "its own entries of DECISIONS.md"
     if commit.checked:
         yield "versions of tools"
         yield "coverage"
     if commit.cut:
-        yield "all of its proofs: there were more than a record commit tells"
+        yield "some of its proofs: a record commit does not list them all"
 
 
 def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:

@@ -110,7 +110,7 @@ class RunLock:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise RunnerError(
-                    "the lock of the run is a link", where=str(self.path), hint="remove it"
+                    "the lock file is a symbolic link", where=str(self.path), hint="remove it"
                 ) from error
             raise
 
@@ -122,10 +122,10 @@ class RunLock:
         except BlockingIOError as error:
             holder = _read(descriptor)
             raise RunnerError(
-                "another run is going on in this folder: "
+                "another run is active in this folder: "
                 + (str(holder) if holder else "process unknown"),
                 where=str(self.path),
-                hint="wait for it, or end it"
+                hint="wait for it, or stop it"
                 + (f" (`kill {holder.pid}`)" if holder else "")
                 + "; then run again",
                 code=ExitCode.CONFLICT,

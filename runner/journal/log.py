@@ -193,7 +193,7 @@ class Journal:
         if self._broken is not None:
             raise OSError(
                 self._broken.errno or errno.EIO,
-                "the journal could not be made durable before; nothing more is written",
+                "an earlier write to the journal failed; nothing more is written",
                 str(self.path),
             )
 
@@ -215,7 +215,7 @@ class Journal:
         # on into an inode that nobody can find again.
         if found.st_nlink == 0 or found.st_size < self._end:
             raise RunnerError(
-                "the journal was removed or cut while the runner was writing it",
+                "the journal was removed or truncated while the runner was writing it",
                 where=str(self.path),
                 hint="restore it if you can, then run again",
             )
@@ -236,7 +236,7 @@ class Journal:
             start, line = last_line(self._descriptor, size)
             record = self._whole(line, start)
             if record is None and line:
-                raise damage(self.path, Place(start, -1), "it is not whole, and not the last")
+                raise damage(self.path, Place(start, -1), "it is incomplete, but not the last line")
         elif line and not line.endswith(b"\n"):
             effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
             size += 1

@@ -62,7 +62,7 @@ def _refusal(event: session_events.PermissionAnswered) -> Finding:
     """Return the next attempt's finding on a no."""
     return Finding(
         check=CHECK,
-        message=f"a person does not allow {event.tool} {event.subject}: {event.reason}",
+        message=f"permission denied for {event.tool} {event.subject}: {event.reason}",
         path=event.subject if event.tool in ("write_file", "modify_file") else "",
-        hint="go another way",
+        hint="use another approach",
     )

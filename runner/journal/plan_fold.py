@@ -66,7 +66,7 @@ def iteration(reason: str) -> Finding:
     return Finding(
         check=CHECK,
         message=f"the plan needs iteration: {reason or 'no reason given'}",
-        hint="plan again as the reason says",
+        hint="revise the plan as the reason says",
     )
 
 

@@ -45,7 +45,7 @@ N = TypeVar("N")
 
 
 class BadRecordError(ValueError):
-    """A line that is not whole: its checksum does not fit."""
+    """A line that is not whole: its checksum does not match."""
 
 
 class UnfitRecordError(ValueError):
@@ -121,15 +121,15 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     # that was cut short.
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if tail != b',"crc":"%08x"}' % crc32(body):
-        raise BadRecordError("its checksum does not fit")
+        raise BadRecordError("its checksum does not match")
     try:
         return _record(_values_of(line), wanted)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnfitRecordError(f"its fields do not fit ({error})") from error
+        raise UnfitRecordError(f"its fields are invalid ({error})") from error
     except NewerRecordError:
         raise
     except ValueError as error:
-        raise UnfitRecordError(f"its values do not fit ({error})") from error
+        raise UnfitRecordError(f"its values are invalid ({error})") from error
 
 
 def _values_of(line: bytes) -> Any:
@@ -184,7 +184,7 @@ class _Decoder:
 
 def _record(fields: dict[str, Any], wanted: Container[str] | None) -> Record:
     if fields["v"] != VERSION:
-        raise NewerRecordError(f"its format is {fields['v']!r}, this runner knows {VERSION}")
+        raise NewerRecordError(f"its format is {fields['v']!r}, this runner supports {VERSION}")
     texts = _texts_of(fields)
     if set(map(type, texts)) != _ALL_TEXT:
         raise TypeError(next(name for name in _STRINGS if type(fields[name]) is not str))
@@ -218,7 +218,7 @@ def read_noun(kind: Callable[..., N], fields: object) -> N:
 def _int(value: object) -> int:
     # To isinstance a bool is a number, too, and `true` would be attempt 1.
     if type(value) is not int:
-        raise TypeError(f"{value!r} is no whole number")
+        raise TypeError(f"{value!r} is not an integer")
     return value
 
 
@@ -321,7 +321,7 @@ def _out_of_order(path: Path, place: Place, record: Record) -> RunnerError:
     what = (
         f"records {expected} to {record.seq - 1} are missing before it"
         if record.seq > expected
-        else f"it has the number {record.seq}, which was used before"
+        else f"its number {record.seq} was already used"
     )
     return damage(path, place, what)
 

@@ -113,9 +113,9 @@ class Caller:
             if effects.monotonic() >= until:
                 document = {"running": True, "next": "call wait again"}
                 return Answer(document, json.dumps(document))
-            call.tell("the run goes on")
+            call.tell("the run is still active")
             if call.cancelled.wait(min(_LOOK * 8, max(0.0, until - effects.monotonic()))):
-                return Answer(None, "cancelled; the run goes on", failed=True)
+                return Answer(None, "cancelled; the run continues", failed=True)
         ended = self._take_ended()
         if ended is not None:
             return self._describe_end(*ended)
@@ -170,5 +170,5 @@ def _answer_of(output: bytes, errors: bytes) -> Answer:
     document = _parse(output)
     if document is None:
         text = display(errors.decode("utf-8", "replace"), lines=True).strip()
-        return Answer(None, text or "it said nothing", failed=True)
+        return Answer(None, text or "the command printed nothing", failed=True)
     return Answer(document, json.dumps(document, separators=(",", ":")))

@@ -33,14 +33,13 @@ _HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _REVISIONS = ("2026-07-28",)
 """Those without a handshake: each request names its own."""
 _META = "io.modelcontextprotocol/"
-_NAMED = {"name": "runner", "title": "runner: a plan, built and proven", "version": __version__}
+_NAMED = {"name": "runner", "title": "runner: build and prove a plan", "version": __version__}
 _CAPABILITIES: dict[str, object] = {"tools": {"listChanged": False}}
 _INSTRUCTIONS = (
     "TASK-GRAPH.md is a plan that people write; runner builds it task by task and proves each task"
-    " itself. Read `status` and `why` first. DONE is what the runner proved, never what somebody"
-    " says: do not write statuses into the plan. After an edit of the plan call `validate`. What"
-    " waits for a review is answered by a person at a terminal: tell them, and do not work around"
-    " it."
+    " itself. Read `status` and `why` first. Only the runner sets DONE, after its own proof: do not"
+    " write statuses into the plan. After you edit the plan, call `validate`. Only a person at a"
+    " terminal can answer a review: tell them that one is pending, and do not work around it."
 )
 _LONGEST_LINE = 4 << 20
 """Bytes of one message; a longer one is refused, and read over."""
@@ -93,7 +92,7 @@ class Server:
         if not isinstance(method, str):
             # Else it is an answer, and nobody answers those (JSON-RPC 2.0, Response object).
             if "result" not in message and "error" not in message:
-                self._say(_error(_id(id_), RpcError(_REQUEST, "a message names its method")))
+                self._say(_error(_id(id_), RpcError(_REQUEST, "a message needs a method")))
             return
         params = message.get("params", {})
         if "id" not in message:
@@ -113,23 +112,23 @@ class Server:
 
     def _request(self, id_: object, method: str, params: object) -> None:
         if _id(id_) is None:
-            raise RpcError(_REQUEST, "an id is a text or a whole number")
+            raise RpcError(_REQUEST, "an id must be a string or an integer")
         if not isinstance(params, dict):
-            raise RpcError(_PARAMS, "params are an object")
+            raise RpcError(_PARAMS, "params must be an object")
         modern = _names_revision(params)
         if method == "tools/call":
             self._begin_call(id_, params, modern=modern)
             return
         answer = (_DISCOVERED if modern else _SHAKEN).get(method)
         if answer is None:
-            raise RpcError(_METHOD, f"there is no method {method[:100]!r} here")
+            raise RpcError(_METHOD, f"unknown method {method[:100]!r}")
         self._say(_result(id_, answer(params), modern=modern))
 
     def _begin_call(self, id_: object, params: Mapping[str, object], *, modern: bool) -> None:
         name = params.get("name")
         if not isinstance(name, str) or name not in TOOLS:
-            hint = did_you_mean(str(name)[:100], TOOLS) or f"there are {', '.join(TOOLS)}"
-            raise RpcError(_PARAMS, f"there is no tool {str(name)[:100]!r}; {hint}")
+            hint = did_you_mean(str(name)[:100], TOOLS) or f"expected one of {', '.join(TOOLS)}"
+            raise RpcError(_PARAMS, f"unknown tool {str(name)[:100]!r}; {hint}")
         arguments = params.get("arguments")
         call = Call(TOOLS[name], {} if arguments is None else arguments)
         if (token := _token(params)) is not None:
@@ -151,7 +150,7 @@ class Server:
         self._calls.pop(_key(id_), None)
         bug = carried.exception()
         if bug is not None:
-            self._say(_error(id_, RpcError(_INTERNAL, f"a bug: {type(bug).__name__}: {bug}")))
+            self._say(_error(id_, RpcError(_INTERNAL, f"runner bug: {type(bug).__name__}: {bug}")))
         else:
             self._say(_result(id_, carried.result(), modern=modern))
 
@@ -195,13 +194,13 @@ def _lines(given: BinaryIO) -> Iterator[bytes | None]:
 
 def _read(line: bytes | None) -> dict[str, object]:
     if line is None:
-        raise RpcError(_REQUEST, f"a message is longer than {_LONGEST_LINE >> 20} MB")
+        raise RpcError(_REQUEST, f"the message is longer than {_LONGEST_LINE >> 20} MB")
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise RpcError(_PARSE, "this line is no JSON") from error
+        raise RpcError(_PARSE, "this line is not valid JSON") from error
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise RpcError(_REQUEST, 'a message is one object with "jsonrpc": "2.0"')
+        raise RpcError(_REQUEST, 'a message must be one object with "jsonrpc": "2.0"')
     return message
 
 
@@ -234,7 +233,7 @@ def _names_revision(params: Mapping[str, object]) -> bool:
     asked = meta.get(f"{_META}protocolVersion") if isinstance(meta, dict) else None
     if asked is not None and asked not in _REVISIONS:
         data = {"supported": list(_REVISIONS), "requested": str(asked)}
-        raise RpcError(_REVISION, "this revision of the protocol is not spoken here", data)
+        raise RpcError(_REVISION, "unsupported revision of the protocol", data)
     return asked is not None
 
 
@@ -271,7 +270,7 @@ _KEPT: dict[str, object] = {"ttlMs": 3_600_000, "cacheScope": "public"}
 
 def _list_tools(params: Mapping[str, object]) -> dict[str, object]:
     if params.get("cursor") is not None:
-        raise RpcError(_PARAMS, "there is one page of tools, and no cursor")
+        raise RpcError(_PARAMS, "cursor not supported: the tools are on one page")
     kept = _KEPT if _names_revision(params) else {}
     return {"tools": [tool.document() for tool in TOOLS.values()], **kept}
 

@@ -208,7 +208,7 @@ class Codec:
             if type(value) is not list:
                 if origin is abc.Sequence and isinstance(value, abc.Sequence):
                     return value  # it is read when somebody looks into it
-                raise ShapeError("no list")
+                raise ShapeError("not a list")
             return make([item(one, blobs) for one in value])
 
         return read
@@ -220,11 +220,11 @@ class Codec:
 
         def read(value: Any, blobs: tuple[bytes, ...]) -> object:
             if type(value) is not dict:
-                raise ShapeError(f"no {kind.__name__}")
+                raise ShapeError(f"not a valid {kind.__name__}")
             if not needed <= value.keys() or (exact and len(value) != len(needed)):
                 odd = value.keys() ^ needed if exact else needed - value.keys()
                 names = ", ".join(sorted(map(str, odd))[:3])
-                raise ShapeError(f"{kind.__name__} has not these fields: {names}")
+                raise ShapeError(f"missing or unknown fields of {kind.__name__}: {names}")
             # of plain text, as most is, no reader needs to be asked
             given = {
                 name: one if item is _text and type(one) is str else item(one, blobs)
@@ -241,7 +241,7 @@ class Codec:
 
         def read(value: Any, blobs: tuple[bytes, ...]) -> object:
             if type(value) is not list or len(value) > len(hints):
-                raise ShapeError(f"no {kind.__name__}")
+                raise ShapeError(f"not a valid {kind.__name__}")
             length = len(value)
             if length not in makers:
                 makers[length] = self._row_maker(kind, hints[:length])
@@ -306,7 +306,7 @@ def _usual_row(kind: Any) -> tuple[object, ...]:
 def _fixed_reader(items: list[Read]) -> Read:
     def read(value: Any, blobs: tuple[bytes, ...]) -> object:
         if type(value) is not list or len(value) != len(items):
-            raise ShapeError(f"no {len(items)} values that belong together")
+            raise ShapeError(f"not a list of {len(items)} values")
         return tuple(item(one, blobs) for item, one in zip(items, value, strict=True))
 
     return read
@@ -315,7 +315,7 @@ def _fixed_reader(items: list[Read]) -> Read:
 def _table_reader(item: Read) -> Read:
     def read(value: Any, blobs: tuple[bytes, ...]) -> object:
         if type(value) is not dict:
-            raise ShapeError("no table")
+            raise ShapeError("not a mapping")
         return {key: item(one, blobs) for key, one in value.items()}
 
     return read
@@ -326,7 +326,7 @@ def _member_reader(kind: type[StrEnum]) -> Read:
 
     def read(value: Any, _: object) -> StrEnum:
         if type(value) is not str or value not in members:
-            raise ShapeError(f"{value!r} is no {kind.__name__}")
+            raise ShapeError(f"{value!r} is not a valid {kind.__name__}")
         return members[value]
 
     return read
@@ -345,20 +345,20 @@ def _believe(value: Any, _: object) -> Any:
 
 def _blob(value: Any, blobs: tuple[bytes, ...]) -> bytes:
     if type(value) is not int or not 0 <= value < len(blobs):
-        raise ShapeError("no such bytes")
+        raise ShapeError("unknown blob")
     return blobs[value]
 
 
 def _text(value: Any, _: object) -> str:
     if type(value) is not str:
-        raise ShapeError(f"{value!r} is no text")
+        raise ShapeError(f"{value!r} is not a string")
     return value
 
 
 def _whole(value: Any, _: object) -> int:
     # By its very type: to isinstance a bool is an int.
     if type(value) is not int or abs(value) >= _LARGEST:
-        raise ShapeError(f"{value!r} is no whole number")
+        raise ShapeError(f"{value!r} is not an integer")
     return value
 
 
@@ -366,7 +366,7 @@ def _number(value: Any, _: object) -> float:
     if type(value) is int:
         return float(_whole(value, _))
     if type(value) is not float or value != value or abs(value) == float("inf"):  # noqa: PLR0124 - NaN
-        raise ShapeError(f"{value!r} is no number")
+        raise ShapeError(f"{value!r} is not a number")
     return value
 
 
@@ -380,7 +380,7 @@ def _day(value: Any, _: object) -> date:
     try:
         return date.fromisoformat(_text(value, _))
     except ValueError as error:
-        raise ShapeError(f"{value!r} is no day") from error
+        raise ShapeError(f"{value!r} is not a date") from error
 
 
 _PLAIN: dict[Any, Read] = {

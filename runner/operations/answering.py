@@ -19,16 +19,16 @@ from runner.operations.row import (
     word,
 )
 
-ITEM = Field("item", "the id of what waits: TASK-003, DRAFT-1", needed=True)
-SEEN = Field("seen", "the digest that came with it: only that is answered", needed=True)
-MET = Field("met", "acceptance items that a person checked: A1, or all", times="*")
+ITEM = Field("item", "ID of the pending item: TASK-003, DRAFT-1", needed=True)
+SEEN = Field("seen", "digest shown with the item; a changed item is not answered", needed=True)
+MET = Field("met", "acceptance items that you checked: A1, or all", times="*")
 
 ROWS = (
     Operation(
         "review",
-        "everything that waits for you, numbered",
+        "list everything that waits for you, numbered",
         "review:execute_review",
-        (word("what", "ID", "task, draft, or number", "*"), JSON),
+        (word("what", "ID", "task ID, draft ID, or number", "*"), JSON),
         output="review",
         shown=True,
         api=(
@@ -36,22 +36,22 @@ ROWS = (
                 "listReview",
                 "GET /builds/{build}/review",
                 (),
-                "what waits, as `review --json`, risk first",
+                "pending items, highest risk first, as `review --json`",
             ),
         ),
         examples="""\
 examples:
-  runner review             what waits for you, numbered
-  runner review TASK-003    what that task wants to change, as a diff
+  runner review             list what waits for you, numbered
+  runner review TASK-003    show the changes of that task as a diff
 """,
     ),
     Operation(
         "retry",
-        "have a blocked task tried again, now",
+        "retry a blocked task now",
         "approval:execute_answer",
         (
-            word("what", "ID", "task, draft, or number in `runner review`", "*"),
-            option("--reason", "", "what the next attempt is to know", default=""),
+            word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
+            option("--reason", "", "information for the next attempt", default=""),
         ),
         output="run",
         effects="writes runs",
@@ -62,25 +62,25 @@ examples:
                 "retry",
                 "POST /builds/{build}/retry",
                 (TASK._replace(name="task", needed=True), "reason"),
-                "have a task tried again",
+                "retry a task",
             ),
         ),
         examples="""\
 examples:
-  runner retry TASK-003     a blocked task is tried again, now
+  runner retry TASK-003     retry a blocked task now
   runner retry 3 --reason "use the helper in words.py"
-                            the next attempt reads that first
+                            the next attempt reads this reason first
 """,
     ),
     Operation(
         "approve",
-        "let what waits for review go on",
+        "approve what waits for review",
         "approval:execute_answer",
         (
-            word("what", "ID", "task, draft, or number in `runner review`", "*"),
-            flag("--all", "everything that waits"),
-            flag("--reuse", "of a STALE task: prove what is there again, nobody implements"),
-            option("--reason", "", "why held-out tests that failed are let pass", default=""),
+            word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
+            flag("--all", "approve everything that waits"),
+            flag("--reuse", "for a STALE task: re-test the existing code, do not rebuild"),
+            option("--reason", "", "why you accept failed held-out tests", default=""),
             option(
                 "--met",
                 "ITEMS",
@@ -95,29 +95,29 @@ examples:
                 "approve",
                 "POST /builds/{build}/approve",
                 (ITEM, SEEN, "reuse", "reason", MET),
-                "let what waits go on, exactly as it was shown",
+                "approve a pending item exactly as it was shown",
             ),
         ),
         examples="""\
 examples:
-  runner approve TASK-003   its writes land, or it runs again, with the next `runner`
-  runner approve 1          the first of `runner review`
+  runner approve TASK-003   the next `runner` lands its writes, or runs it again
+  runner approve 1          the first item of `runner review`
   runner approve TASK-005 --reuse
-                            what it built before is only proven again
-  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
+                            only re-test what it built before
+  runner approve TASK-004   if a held change breaks this task: rebuild it on that change
   runner approve 1 --met all
-                            you checked each acceptance item: the grade says so
-  runner approve DRAFT-1    the tasks of a draft are written into the plan
-  runner approve --all      everything
+                            you checked each acceptance item; the grade records it
+  runner approve DRAFT-1    write the tasks of a draft into the plan
+  runner approve --all      approve everything
 """,
     ),
     Operation(
         "reject",
-        "refuse what waits for review, with a reason",
+        "reject what waits for review, with a reason",
         "approval:execute_answer",
         (
-            word("what", "ID", "task, draft, or number in `runner review`", "*"),
-            option("--reason", "", "what the next attempt is to do better", default=""),
+            word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
+            option("--reason", "", "what the next attempt should do better", default=""),
         ),
         effects="writes",
         role="reviewer",
@@ -126,24 +126,24 @@ examples:
                 "reject",
                 "POST /builds/{build}/reject",
                 (ITEM, SEEN, "reason!"),
-                "refuse what waits",
+                "reject a pending item",
             ),
         ),
         examples="""\
 example:
   runner reject TASK-003 --reason "keep the old name of the function"
-                            of a STALE task: what was built stands, it is DONE again
+                            for a STALE task: keep its code; the task is DONE again
   runner reject TASK-009 --reason "bookings may touch"
-                            of a held change: what it breaks is DONE again, it is tried again
+                            for a held change: retry it; the tasks that it breaks are DONE again
   runner reject DRAFT-1 --reason "one task for each format"
-                            of a draft: the wish is drafted anew
+                            for a draft: draft the request again
 """,
     ),
     Operation(
         "edit",
-        "change what waits for review in your editor",
+        "edit what waits for review in your editor",
         "approval:execute_answer",
-        (word("what", "ID", "task, draft, or number in `runner review`", "*"),),
+        (word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),),
         effects="writes",
         role="reviewer",
         api=(
@@ -151,23 +151,23 @@ example:
                 "edit",
                 "POST /builds/{build}/edit",
                 (ITEM, SEEN),
-                "put texts in the place of what waits: fields named `file:PATH`",
+                "replace the texts of a pending item; fields are named `file:PATH`",
             ),
         ),
         examples="""\
 example:
-  runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
-  runner edit DRAFT-1       the sections of a draft: any field may be added
+  runner edit TASK-003      edit its proposed files; the next `runner` tests them
+  runner edit DRAFT-1       edit the sections of a draft; you may add any field
 """,
     ),
     Operation(
         "change",
-        "ask something new of tasks: preview, then STALE until approved",
+        "request a change of tasks: preview, then STALE until approved",
         "change:execute_change",
         (
-            word("words", "ID … TEXT", "tasks, then what changes", "+"),
+            word("words", "ID … TEXT", "task IDs, then the change in words", "+"),
             flag("--yes", "record it without asking"),
-            flag("--dry-run", "only say what it would do", "-n"),
+            flag("--dry-run", "only show what would change", "-n"),
             JSON,
         ),
         output="change",
@@ -179,23 +179,23 @@ example:
                 "POST /builds/{build}/change",
                 (
                     TASK._replace(name="tasks", times="+", needed=True),
-                    Field("text", "what changes", needed=True),
-                    Field("confirmed", "record it", kind=bool),
+                    Field("text", "the change in words", needed=True),
+                    Field("confirmed", "record the change", kind=bool),
                 ),
-                "ask something new of tasks; without `confirmed` it only says what that would do",
+                "request a change of tasks; without `confirmed` only preview it",
             ),
         ),
         examples="""\
 examples:
   runner change TASK-005 "sessions expire after 30 minutes"
-                            what that makes STALE, then asks; runner '!change' is the same
+                            preview the STALE tasks, then ask; same as runner '!change'
   runner change TASK-005 TASK-006 "all times in UTC" --yes
-  a line `!change all times in UTC` in the task's section is taken by the next run
+  the next run also applies a line `!change all times in UTC` in the task's section
 """,
     ),
     Operation(
         "cancel",
-        "end one task's attempt in a run that is going on; keep its work",
+        "stop one task's attempt in the active run; keep its work",
         "approval:execute_cancel",
         (TASK,),
         effects="writes",
@@ -205,13 +205,13 @@ examples:
                 "cancel",
                 "POST /builds/{build}/cancel",
                 ("task=id!",),
-                "end one attempt; its work is kept",
+                "stop one attempt; keep its work",
             ),
         ),
         examples="""\
-What the attempt has written so far is kept on a branch draft/TASK-…, without what the secret scan
-or the path rules refuse. The task is BLOCKED until `runner approve` lets it begin anew; the run
-goes on with the others.
+The files of the attempt are saved on a branch draft/TASK-…, except those that the secret scan or
+the path rules refuse. The task is BLOCKED until `runner approve` lets it start again. The run
+continues with the other tasks.
 
 examples:
   runner cancel TASK-003
@@ -219,14 +219,14 @@ examples:
     ),
     Operation(
         "adopt",
-        "land a branch that you finished, through pipeline, review and gates",
+        "land your finished branch through pipeline, review and gates",
         "decisions:execute_adopt",
         (
             TASK,
-            word("branch", "BRANCH", "default: the task's draft", "?", default=""),
+            word("branch", "BRANCH", "your branch (default: the task's draft)", "?", default=""),
             flag("--yes", "approve what a review would ask about"),
             TRUST,
-            flag("--allow-dirty", "adopt beside uncommitted changes"),
+            flag("--allow-dirty", "adopt despite uncommitted changes"),
             choice("--review", REVIEWS, "who approves writes"),
             SANDBOX,
             JSON,
@@ -236,51 +236,51 @@ examples:
         effects="writes runs",
         role="operator",
         examples="""\
-What the branch changes since it left this one is carried here, checked as everybody's work is, and
-lands as the task's one commit, with the trailer Review: adopted. Nobody is called to work on it:
-where it does not pass, the branch stays as it is and the findings are shown.
+The runner takes the changes of the branch since it diverged from this one, and checks them like
+any other work. They land as one commit of the task with the trailer Review: adopted. No implementer
+runs. If the checks fail, the branch stays unchanged and the findings are shown.
 
 examples:
-  runner adopt TASK-003                 the draft that the last attempt left
+  runner adopt TASK-003                 the draft of the last attempt
   runner adopt TASK-003 fix/bookings    a branch of your own
-exit code: 0 it has landed, 1 it does not pass, 3 it waits for a review, 6 the branches collide
+exit code: 0 landed, 1 checks failed, 3 waits for a review, 6 the branches conflict
 """,
     ),
     Operation(
         "replay",
-        "the code as it was when a task had landed; --verify proves it all",
+        "restore the code as of one task's landing; --verify re-tests it",
         "history:execute_replay",
         (
             word("ids", "ID", "the task to go back to", "*"),
-            flag("--yes", "do it without asking"),
+            flag("--yes", "do not ask for confirmation"),
             DRY_RUN,
             JSON,
-            flag("--verify", "prove what landed again, in a scratch tree"),
+            flag("--verify", "rebuild and re-test what landed, in a scratch tree"),
             flag("--all", "with --verify: every task"),
             flag("--trust", "with --verify: run its commands"),
-            flag("--no-sandbox", "with --verify: enclose nothing"),
+            flag("--no-sandbox", "with --verify: run without a sandbox"),
         ),
         output="replay",
         effects="writes runs",
         role="operator",
         examples="""\
 examples:
-  runner replay TASK-005            back to the code right after TASK-005; asks first
+  runner replay TASK-005            restore the code right after TASK-005; asks first
   runner replay TASK-005 --yes      the same without asking; then: runner run --reuse
-  runner replay --verify --all      build all that landed again, from its recorded bytes
-  runner replay --verify TASK-003   that task alone
+  runner replay --verify --all      rebuild everything that landed from its recorded files
+  runner replay --verify TASK-003   only that task
 """,
     ),
     Operation(
         "undo",
-        "take one task back by a new commit",
+        "revert one task with a new commit",
         "history:execute_undo",
         (
-            word("id", "ID", "the task: TASK-009, or 9"),
-            option("--reason", "TEXT", "why, in a few words", default=""),
-            flag("--dry-run", "say what would be done", "-n"),
-            flag("--yes", "do not ask"),
-            flag("--force", "though other files import its own"),
+            word("id", "ID", "task ID, such as TASK-009 or 9"),
+            option("--reason", "TEXT", "a short reason", default=""),
+            flag("--dry-run", "only show what would be done", "-n"),
+            flag("--yes", "do not ask for confirmation"),
+            flag("--force", "undo even if other files import its files"),
             JSON,
         ),
         output="undo",
@@ -288,25 +288,25 @@ examples:
         role="operator",
         examples="""\
 examples:
-  runner undo TASK-009                      asks, then reverts it by a commit; the task is PENDING
-  runner undo TASK-009 --yes                without the question, as a script needs it
-  runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
-  runner undo TASK-009 -n                   what would change, and do nothing
+  runner undo TASK-009                      ask, then revert it with a commit; it becomes PENDING
+  runner undo TASK-009 --yes                do not ask; for scripts
+  runner undo TASK-009 --reason "too slow"  record a reason in the plan and the commit
+  runner undo TASK-009 -n                   only show what would change
 """,
     ),
     Operation(
         "waive",
-        "take a task as DONE without a proof, for a reason",
+        "accept a task as DONE without a proof, with a reason",
         "decisions:execute_waive",
         (TASK, option("--reason", "TEXT", "why it needs no proof", needed=True), PLAN),
         effects="writes",
         role="reviewer",
         examples="""\
 examples:
-  runner waive TASK-003 --reason "tried by hand on the printer"
-  runner waive 3 --reason "a picture: looked at"
+  runner waive TASK-003 --reason "tested manually on the printer"
+  runner waive 3 --reason "a picture: I looked at it"
 
-It ends by itself when the task's files change, or what the plan asks of it.
+The waiver ends when the task's files or its requirements in the plan change.
 """,
     ),
 )

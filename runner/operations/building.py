@@ -20,35 +20,35 @@ from runner.operations.row import (
 ROWS = (
     Operation(
         "run",
-        "build the plan: every ready task, until all are DONE (the default)",
+        "build every ready task until all are DONE (the default command)",
         "run:execute",
         (
-            word("ids", "ID", "these, with what they depend on", "*", group="which tasks"),
-            option("--only", "ID", "this one alone", times="again", group="which tasks"),
+            word("ids", "ID", "these tasks and their dependencies", "*", group="which tasks"),
+            option("--only", "ID", "only this task", times="again", group="which tasks"),
             option(
                 "--from",
                 "ID",
-                "this and all that follows",
+                "this task and its dependents",
                 default="",
                 group="which tasks",
                 name="start",
             ),
-            option("--until", "ID", "up to and with this one", default="", group="which tasks"),
-            flag("--with-dependents", "and what depends on them", group="which tasks"),
+            option("--until", "ID", "up to this task, inclusive", default="", group="which tasks"),
+            flag("--with-dependents", "also their dependents", group="which tasks"),
             option(
-                "--jobs", "N", "tasks at once (default: cores)", "-j", kind=int, least=1, most=256
+                "--jobs", "N", "parallel tasks (default: cores)", "-j", kind=int, least=1, most=256
             ),
-            flag("--dry-run", "say what would happen; run nothing", "-n"),
-            flag("--reuse", "land recorded bytes again where nothing changed"),
-            flag("--rebuild", "build anew what was edited since it was DONE"),
-            flag("--reopen", "go on after a ship"),
-            flag("--no-verify-at-end", "do not prove all of it together"),
-            flag("--draft-pr", "a draft pull request for what did not pass"),
-            flag("--fail-fast", "start nothing new after a failure"),
-            flag("--allow-dirty", "build on HEAD beside uncommitted changes"),
+            flag("--dry-run", "show what would happen; run nothing", "-n"),
+            flag("--reuse", "land recorded work again if it still fits"),
+            flag("--rebuild", "rebuild tasks that were edited since they were DONE"),
+            flag("--reopen", "continue after a ship"),
+            flag("--no-verify-at-end", "skip the final re-test of all tasks together"),
+            flag("--draft-pr", "open draft pull requests for work that did not pass"),
+            flag("--fail-fast", "start no new task after a failure"),
+            flag("--allow-dirty", "build on HEAD despite uncommitted changes"),
             flag(
                 "--yes",
-                "confirm: DONE tasks gone from the plan, a !replay line, and in CI --rebuild",
+                "confirm removed DONE tasks, a !replay line, and in CI --rebuild",
             ),
             TRUST,
             choice("--review", REVIEWS, "who approves writes"),
@@ -60,17 +60,17 @@ ROWS = (
                 "WHERE",
                 "inline, threads, dask (workers on this machine), or dask:ADDRESS of a cluster",
             ),
-            flag("--insecure-cluster", "a cluster on a network without TLS"),
-            option("--branch", "NAME", "on this branch, made at HEAD where it is new", default=""),
+            flag("--insecure-cluster", "allow a cluster without TLS on a network"),
+            option("--branch", "NAME", "build on this branch, made at HEAD if new", default=""),
             PLAN,
             flag(
                 "--with-implementer",
-                "with --dry-run: let the implementer of one task work, show all, land nothing",
+                "with --dry-run: run one task's implementer, show its work, land nothing",
             ),
             option("--plan-out", "FILE", "save what would happen; run nothing"),
-            option("--apply", "FILE", "do what a saved file says; exit 6 if anything has moved"),
+            option("--apply", "FILE", "do what a saved file says; exit 6 if anything changed"),
             flag("--watch", "run again whenever the plan is saved"),
-            flag("--serve", "with a page beside it, as runner serve has it"),
+            flag("--serve", "also serve the page, like runner serve"),
             choice(
                 "--changed-dependents",
                 ("direct", "transitive"),
@@ -79,13 +79,13 @@ ROWS = (
             ),
             flag(
                 "--conservative",
-                "what cannot be decided counts as affected",
+                "treat undecided cases as affected",
                 group="what a change may break",
             ),
             choice(
                 "--regression",
                 ("repair", "halt"),
-                "what breaks another task goes back to the implementer first, or halts at once",
+                "if a change breaks another task: let the implementer repair it first, or halt",
                 group="what a change may break",
             ),
             flag(
@@ -96,14 +96,14 @@ ROWS = (
             choice(
                 "--output",
                 ("interleaved", "grouped", "quiet"),
-                "lines as they come with what commands print, lines by task with whole logs, or"
-                " only the summary (default: a live view on a terminal, else lines as they come)",
+                "print lines and command output as they come, group lines and full logs by task, or"
+                " print only the summary (default: a live view on a terminal, else lines)",
                 group="output",
             ),
             flag("--quiet", "only the summary: --output quiet", "-q", group="output"),
-            flag("--verbose", "also what commands print", "-v", group="output"),
+            flag("--verbose", "also print command output", "-v", group="output"),
             flag("--json", "the summary as one JSON document", group="output"),
-            option("--junit", "FILE", "write a JUnit report, a test case a task", group="output"),
+            option("--junit", "FILE", "a JUnit report, one test case per task", group="output"),
             option("--sarif", "FILE", "write the findings as SARIF 2.1.0", group="output"),
         ),
         output="run",
@@ -115,16 +115,16 @@ ROWS = (
                 "run",
                 "POST /builds/{build}/run",
                 ("tasks=ids",),
-                "begin a build, which trusts nothing that nobody trusted",
+                "start a build; untrusted commands do not run",
             ),
         ),
         tools=(
             Tool(
                 "run",
-                "Begin to build the plan, or these tasks with what they depend on, and answer at"
-                " once; then `wait`. Commands that nobody has trusted are not run: a person types"
-                " `runner` once. What waits for a review goes on waiting for a person. With"
-                " `dry_run`, what would happen.",
+                "Start to build the plan, or these tasks with their dependencies, and return at"
+                " once; then call `wait`. Untrusted commands do not run: first the user must type"
+                " `runner` once. Reviews keep waiting for the user. With `dry_run`, only show what"
+                " would happen.",
                 ("tasks=ids", "jobs", "dry_run"),
                 effects="writes runs",
             ),
@@ -132,29 +132,29 @@ ROWS = (
         examples="""\
 examples:
   runner                      build everything that is ready
-  runner run TASK-003         that task, and what it depends on
-  runner run --from TASK-003  that task and all that follows from it
-  runner -n                   say what would happen, and run nothing
+  runner run TASK-003         that task and its dependencies
+  runner run --from TASK-003  that task and its dependents
+  runner -n                   show what would happen; run nothing
   runner --plan-out plan.json, then: runner run --apply plan.json
-                              do exactly what you looked at, or refuse with exit 6
+                              do exactly what you checked, or refuse with exit 6
   runner run TASK-003 -n --with-implementer --plan-out try.json
-                              let it be built, look at all of it, land nothing; then:
-  runner run --apply try.json land exactly these bytes, or refuse with exit 6
+                              build it, show the work, land nothing; then:
+  runner run --apply try.json land exactly this work, or refuse with exit 6
   runner run --watch          build at every save of TASK-GRAPH.md
 """,
     ),
     Operation(
         "demo",
-        "see it catch something, in seconds and offline",
+        "watch a demo build catch mistakes, in seconds and offline",
         "demo:execute_demo",
-        (word("folder", "FOLDER", "where it is built; made anew", "?"),),
+        (word("folder", "FOLDER", "new folder for the demo", "?"),),
         effects="writes runs",
         role="operator",
         shown=True,
         examples="""\
 examples:
-  runner demo               in a new folder of the system's temporary ones
-  runner demo try-it        in this one, which must not be there yet
+  runner demo               build in a new temporary folder
+  runner demo try-it        build in try-it, which must not exist yet
 """,
     ),
     Operation(
@@ -167,26 +167,25 @@ examples:
         examples="""\
 examples:
   mkdir hello && cd hello && git init && runner init
-  runner                          then builds it
+  runner                          build it
 """,
     ),
     Operation(
         "prune",
-        "take away old logs, drafts and slots that nothing needs",
+        "delete old logs, drafts and slots that nothing needs",
         "leftovers:execute_prune",
         (
             option("--older-than", "AGE", "such as 90d, 12w or 36h", needed=True),
-            flag("--dry-run", "only say what would go"),
+            flag("--dry-run", "only list what would be deleted"),
             JSON,
         ),
         output="prune",
         effects="writes",
         role="operator",
         examples="""\
-What goes: logs of attempts at tasks that are DONE, draft branches that are merged or whose task is
-over, scratch trees that nobody used, and objects that workers of a cluster kept. What stays: the
-logs that evidence names, everything of an open task, what is still to be stored as an artifact,
-branches that are checked out or have commits of yours.
+It deletes logs of DONE tasks, draft branches that are merged or whose task is over, unused scratch
+trees, and objects that cluster workers cached. It keeps logs that evidence names, everything of an
+open task, artifacts not stored yet, checked-out branches, and branches with commits of yours.
 
 examples:
   runner prune --older-than 90d --dry-run

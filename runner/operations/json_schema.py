@@ -64,17 +64,17 @@ def describe_field(one: Field) -> dict[str, object]:
 def check_input(who: str, fields: Mapping[str, Field], given: object) -> dict[str, object]:
     """Return the input if it fits. Raises InputError."""
     if not isinstance(given, dict):
-        raise InputError("arguments are an object")
+        raise InputError("arguments must be an object")
     for name, value in given.items():
         if name not in fields:
             hint = did_you_mean(str(name), fields)
-            takes = ", ".join(fields) or "none"
-            raise InputError(f"{who} takes no argument {name!r}: {hint or f'it takes {takes}'}")
+            known = f"known arguments: {', '.join(fields) or 'none'}"
+            raise InputError(f"{who}: unknown argument {name!r}; {hint or known}")
         one = fields[name]
         if not one.is_list:
             _check_value(name, value, one)
         elif not isinstance(value, list):
-            raise InputError(f"{name} is no array")
+            raise InputError(f"{name} must be of type array")
         else:
             for item in value:
                 _check_value(f"each of {name}", item, one)
@@ -85,16 +85,16 @@ def check_input(who: str, fields: Mapping[str, Field], given: object) -> dict[st
 
 def _check_value(name: str, value: object, one: Field) -> None:
     if not isinstance(value, one.kind) or (one.kind is int and isinstance(value, bool)):
-        raise InputError(f"{name} is no {_TYPES[one.kind]}")
+        raise InputError(f"{name} must be of type {_TYPES[one.kind]}")
     if isinstance(value, str):
         if "\0" in value or not value:
-            raise InputError(f"{name} is empty or holds a NUL")
+            raise InputError(f"{name} is empty or contains a NUL character")
         if one.metavar == _ID and not _NAME.fullmatch(value):
-            raise InputError(f"{name} is no id of a task, such as TASK-003 or 3")
+            raise InputError(f"{name} is not a valid task ID, such as TASK-003 or 3")
         if one.choices and value not in one.choices:
-            raise InputError(f"{name} is one of {', '.join(one.choices)}")
+            raise InputError(f"{name} must be one of {', '.join(one.choices)}")
     elif not isinstance(value, bool) and isinstance(value, int):
         low, high = one.least, one.most
         if (low is not None and value < low) or (high is not None and value > high):
             bound = f" to {high}" if high else " or more"
-            raise InputError(f"{name} is {low}{bound}")
+            raise InputError(f"{name} must be {low}{bound}")

@@ -19,7 +19,7 @@ from runner.operations.row import (
 AFTER = option(
     "--after",
     "SEQ",
-    "only what follows this number, the oldest first; 0: from the beginning",
+    "only records after this number, oldest first; 0: from the beginning",
     kind=int,
     least=0,
 )
@@ -27,16 +27,16 @@ AFTER = option(
 ROWS = (
     Operation(
         "status",
-        "every task with its status, and what is next",
+        "show every task with its status, and what is next",
         "status:execute",
         (
             JSON,
             PLAN,
-            flag("--list", "one task a line", either="form"),
-            flag("--next", "only tasks that can start now, in the order of a run", either="form"),
-            flag("--watch", "draw again at every change", either="form"),
-            flag("--costs", "what the proofs took, by kind", either="form"),
-            option("--status", "STATUS", "with --list: only tasks of this status"),
+            flag("--list", "one task per line", either="form"),
+            flag("--next", "only tasks that can start now, in run order", either="form"),
+            flag("--watch", "redraw after every change", either="form"),
+            flag("--costs", "time that proofs took, by kind", either="form"),
+            option("--status", "STATUS", "with --list: only tasks with this status"),
         ),
         output="status",
         shown=True,
@@ -51,39 +51,39 @@ ROWS = (
         tools=(
             Tool(
                 "status",
-                "Every task of the plan with its status (PENDING, IN-PROGRESS, DONE, BLOCKED,"
-                " STALE), what its DONE is worth (proven, unproven, waived), what is ready, and"
-                " whether a run is going on. Ask for one status alone where the plan is long.",
+                "List every task of the plan with its status (PENDING, IN-PROGRESS, DONE, BLOCKED,"
+                " STALE), how its DONE is backed (proven, unproven, waived), which tasks are ready,"
+                " and whether a run is active. If the plan is long, ask for one status.",
                 ("status",),
             ),
             Tool(
                 "next",
-                "The tasks that could start now, in the order of a run.",
+                "List the tasks that can start now, in run order.",
                 words=("status", "--next"),
             ),
         ),
         examples="""\
 examples:
-  runner status           the table of tasks, and what to type next
-  runner status --watch   the same, drawn anew whenever something changes
-  runner status --json    the same for a program
-  runner status --costs   what the proofs took so far, by kind, and what was saved
+  runner status           show all tasks, and what to type next
+  runner status --watch   redraw it whenever something changes
+  runner status --json    the same, for programs
+  runner status --costs   time that proofs took so far, by kind, and time saved
   runner status --list --status blocked
-                          the blocked tasks, one a line
-  runner status --next    tasks that can start now
+                          list the blocked tasks, one per line
+  runner status --next    list tasks that can start now
 """,
     ),
     Operation(
         "show",
-        "one task: its plan, attempts, evidence and findings",
+        "show one task: its plan, attempts, evidence and findings",
         "one_task:execute_show",
         (
             TASK,
             JSON,
             PLAN,
-            flag("--verbose", "commits and digests in full", "-v"),
-            flag("--brief", "the exact brief for an implementer of the task"),
-            flag("--parts", "with --brief: only the tokens of each part"),
+            flag("--verbose", "show commits and digests in full", "-v"),
+            flag("--brief", "print the exact brief for an implementer of the task"),
+            flag("--parts", "with --brief: print only the token count of each part"),
         ),
         output="task",
         shown=True,
@@ -92,18 +92,18 @@ examples:
                 "getTask",
                 "GET /builds/{build}/tasks/{task}",
                 (),
-                "one task whole, as `show --json`",
+                "one task in full, as `show --json`",
             ),
         ),
         tools=(
             Tool(
                 "show",
-                "One task whole: what the plan asks, its attempts and findings, its evidence.",
+                "Show one task: its requirements, attempts, findings and evidence.",
                 ("task=id!",),
             ),
             Tool(
                 "brief",
-                "The brief for an implementer of this task: read it before you write its files.",
+                "Print the brief for an implementer of a task. Read it before you write its files.",
                 ("task=id!",),
                 ("show", "--brief"),
             ),
@@ -113,15 +113,15 @@ examples:
   runner show TASK-003
   runner show 3 -v        with commits, trees and digests in full
   runner show 3 --json
-  runner show 3 --brief           the brief; what its parts cost on standard error
-  runner show 3 --brief --parts   only what its parts cost, in tokens
+  runner show 3 --brief           the brief; token counts go to standard error
+  runner show 3 --brief --parts   only the token count of each part
 """,
     ),
     Operation(
         "why",
-        "why a task would run, waits or is blocked",
+        "explain why a task would run, waits or is blocked",
         "one_task:execute_why",
-        (word("id", "ID", "the task: TASK-003, or 3", "?"), JSON, PLAN),
+        (word("id", "ID", "task ID, such as TASK-003 or 3", "?"), JSON, PLAN),
         output="why",
         shown=True,
         api=(
@@ -129,14 +129,14 @@ examples:
                 "explainTask",
                 "GET /builds/{build}/tasks/{task}/why",
                 (),
-                "why it stands so, as `why --json`",
+                "why a task has its status, as `why --json`",
             ),
         ),
         tools=(
             Tool(
                 "why",
-                "Why a task would run, waits, is blocked, stale or done, with what to do about it;"
-                " without a task, everything that does not go on by itself.",
+                "Explain why a task would run, waits, or is blocked, stale or done, and what to do."
+                " Without a task, explain everything that cannot continue by itself.",
                 ("task=id",),
             ),
         ),
@@ -144,25 +144,25 @@ examples:
 examples:
   runner why TASK-003
   runner why 3 --json
-  runner why                everything that does not go on by itself
+  runner why                everything that cannot continue by itself
 """,
     ),
     Operation(
         "doctor",
-        "what this machine offers, and what is missing",
+        "check what this machine has, and what is missing",
         "look:execute_doctor",
         (
             JSON,
-            flag("--remote", "also ask the remote of `publish`"),
-            flag("--repository", "what this repository is, read from its commit"),
+            flag("--remote", "also check the remote of `publish`"),
+            flag("--repository", "describe this repository, as committed"),
             PLAN,
         ),
         output="doctor",
         shown=True,
         examples="""\
 examples:
-  runner doctor            exit 0, or 3 where something that is needed is missing
-  runner doctor --remote   also whether the remote can be published to (`publish`)
+  runner doctor            exit 0, or 3 if something required is missing
+  runner doctor --remote   also check that the runner can push to the remote (`publish`)
   runner doctor --repository
                            stack, builds, tests, gates, packages, owners, imports, hot files
   runner doctor --json
@@ -170,49 +170,49 @@ examples:
     ),
     Operation(
         "blame",
-        "the task, attempt, review and proof behind a line",
+        "show the task, attempt, review and proof of a line",
         "history:execute_blame",
-        (word("place", "FILE[:LINE]", "a file that git knows"), JSON),
+        (word("place", "FILE[:LINE]", "a file that git tracks"), JSON),
         output="blame",
         examples="""\
 examples:
-  runner blame src/booking/models.py      whose the lines of a file are
-  runner blame src/booking/models.py:41   all that is known of one line
+  runner blame src/booking/models.py      the task of each line of a file
+  runner blame src/booking/models.py:41   everything known about one line
 """,
     ),
     Operation(
         "log",
-        "what happened, from the journal",
+        "show what happened, from the journal",
         "log:execute_log",
         (
-            flag("--follow", "go on as events come", "-f"),
-            option("--task", "ID", "only what is about this task", default=""),
+            flag("--follow", "print new records as they come", "-f"),
+            option("--task", "ID", "only records of this task", default=""),
             option(
                 "--after",
                 "[JOURNAL:]SEQ",
-                "only newer records; with --events again for each journal",
+                "only newer records; with --events, repeat it for each journal",
                 times="again",
             ),
-            option("--first", "N", "only the oldest N of them", kind=int, either="first"),
-            option("--last", "N", "only the newest N of them", kind=int, either="first"),
+            option("--first", "N", "only the oldest N records", kind=int, either="first"),
+            option("--last", "N", "only the newest N records", kind=int, either="first"),
             option(
                 "--limit",
                 "N",
-                "at most N: the newest, or with --after those that follow",
+                "at most N records: the newest, or with --after the next ones",
                 kind=int,
                 either="first",
                 least=1,
                 most=1000,
             ),
-            flag("--json", "records as the journal has them"),
+            flag("--json", "print records as they are in the journal"),
         ),
         output="log",
         tools=(
             Tool(
                 "log",
-                "What happened, from the journal, the newest last: the newest records, or with"
-                " `after` those that follow a `seq`. To follow it, give the last `seq` that you"
-                " received as `after`, until nothing comes.",
+                "Show what happened, from the journal: the newest records, or with `after` those"
+                " after a `seq`; the newest is last. To follow the journal, pass the last `seq` you"
+                " received as `after`, until you receive no record.",
                 ("task", AFTER, "limit"),
                 ("log", "--limit=100"),
             ),
@@ -222,34 +222,34 @@ examples:
   runner log --task TASK-003
   runner log --follow              until Ctrl-C
   runner log --after 120 --first 50
-                                   the 50 records that follow number 120
-  runner log --json                one document; with --follow one JSON object a line
+                                   the 50 records after number 120
+  runner log --json                one document; with --follow one JSON object per line
   runner log --events --after JOURNAL:120 --follow --json
-                                   for a program: after a break, go on with both names
+                                   for programs: continue after this journal and number
 """,
     ),
     Operation(
         "stats",
-        "builds, failures, waits, costs and proofs, counted",
+        "count builds, failures, waits, costs and proofs",
         "log:execute_stats",
         (
-            option("--since", "AGE", "only the last 30d, 12h, …", default=""),
-            flag("--time", "the seconds of each run and task"),
+            option("--since", "AGE", "only this period: 30d, 12h, …", default=""),
+            flag("--time", "the seconds that each run and task took"),
             JSON,
         ),
         output="stats",
         examples="""\
 examples:
   runner stats                      since the journal began
-  runner stats --since 30d          the last thirty days; also 90m, 12h, 2w
-  runner stats --json               the same for a program
-  runner stats --time               where the seconds went, by run and task
-  runner stats --team               a team's builds by state, and what is left of its budget
+  runner stats --since 30d          only the last thirty days; also 90m, 12h, 2w
+  runner stats --json               the same, for programs
+  runner stats --time               the seconds that each run and task took
+  runner stats --team               a team's builds by state, and its remaining budget
 """,
     ),
     Operation(
         "settings",
-        "every setting, its value and where it came from",
+        "show every setting, its value and its source",
         "look:execute_settings",
         (JSON,),
         output="settings",
@@ -261,21 +261,21 @@ examples:
     ),
     Operation(
         "impact",
-        "which tasks and tests a change may affect, and why",
+        "show which tasks and tests a change may affect, and why",
         "change:execute_impact",
         (
             word("paths", "PATH", "a file or folder", "*"),
-            option("--since", "REV", "what differs from this revision"),
-            option("--task", "ID", "what this task changed when it landed"),
+            option("--since", "REV", "the files that differ from this revision"),
+            option("--task", "ID", "the files that this task changed when it landed"),
             choice(
                 "--changed-dependents",
                 ("transitive", "direct", "none"),
-                "how far the change is followed (default: as the settings say)",
+                "how far a change is traced (default: from the settings)",
             ),
-            flag("--conservative", "count whatever cannot be decided as affected"),
-            flag("--run", "run what is found; 1 if something fails"),
+            flag("--conservative", "treat undecided cases as affected"),
+            flag("--run", "run the affected tests; exit 1 if one fails"),
             TRUST,
-            flag("--all", "ask about tasks that are not DONE too"),
+            flag("--all", "include tasks that are not DONE"),
             flag("--json", "one JSON document", either="form"),
             choice(
                 "--format", ("text", "github"), "github: annotations", default="text", either="form"
@@ -288,26 +288,26 @@ examples:
         tools=(
             Tool(
                 "impact",
-                "Which tasks and tests a change of files may affect, and why; without paths, what"
-                " differs from HEAD. Runs nothing.",
+                "Show which tasks and tests a change of files may affect, and why. Without paths,"
+                " use the files that differ from HEAD. Runs nothing.",
                 ("paths", "since", "task"),
             ),
         ),
         examples="""\
-without a path: what differs from HEAD, staged or not
-exit: 0, however many tasks are affected; with --run 1 when one of the tests fails
+without a path: the files that differ from HEAD, staged or not
+exit code: 0, however many tasks are affected; with --run 1 if a test fails
 
 examples:
   runner impact
   runner impact src/booking/models.py
   runner impact --since main --format github
-  runner impact --run              on HEAD with what is not committed, in a scratch tree
+  runner impact --run              on HEAD with uncommitted changes, in a scratch tree
   runner impact --task TASK-003 --json
 """,
     ),
     Operation(
         "help completion",
-        "what completes commands, flags and ids in your shell",
+        "print the completion of commands, flags and IDs for your shell",
         "completion:execute",
         (word("shell", "SHELL", "bash, zsh or fish"),),
         examples="""\
@@ -319,19 +319,19 @@ examples:
     ),
     Operation(
         "help",
-        "this list; --all for every command",
+        "show this list; --all for every command",
         "help:execute",
         (
-            word("command", "COMMAND", "everything about this one; or blocked, or exit", "?"),
-            word("code", "CODE", "a reason of BLOCKED, an exit code", "?"),
-            flag("--all", "every command and every option of run"),
+            word("command", "COMMAND", "the command to explain; or blocked, or exit", "?"),
+            word("code", "CODE", "after blocked a reason, after exit an exit code", "?"),
+            flag("--all", "show every command and every option of run"),
         ),
         examples="""\
 examples:
   runner help --all
   runner help run            everything about one command
-  runner help blocked        every reason of BLOCKED, and what to do
-  runner help blocked proof  one of them
+  runner help blocked        every reason for BLOCKED, and what to do
+  runner help blocked proof  one reason
   runner help exit 3         what an exit code means, and what to do
 """,
     ),

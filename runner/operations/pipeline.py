@@ -5,14 +5,14 @@ from __future__ import annotations
 from runner.operations.row import FORMS, JSON, SANDBOXES, Operation, flag, option, word
 
 ROWS = (
-    Operation("pipeline", "single steps of the write pipeline, for scripts and people"),
+    Operation("pipeline", "run single steps of the write pipeline"),
     Operation(
         "pipeline commit-by-task",
-        "commit what the write log has, one commit a task",
+        "commit what the write log has, one commit per task",
         "history:execute_commit_by_task",
         (
             option("--task", "ID", "only this task's commit", default=""),
-            flag("--dry-run", "commit nothing", "-n"),
+            flag("--dry-run", "show the commits; commit nothing", "-n"),
             JSON,
         ),
         output="commit-by-task",
@@ -21,18 +21,18 @@ ROWS = (
         examples="""\
 examples:
   runner pipeline commit-by-task                  one commit for each task with logged writes
-  runner pipeline commit-by-task --dry-run        which commits that would be
-  runner pipeline commit-by-task --task TASK-003  that task's alone; exit 6 where others come first
+  runner pipeline commit-by-task --dry-run        show which commits it would make
+  runner pipeline commit-by-task --task TASK-003  only that task; exit 6 if others come first
 """,
     ),
     Operation(
         "pipeline check-coverage",
-        "how much of a task's lines its tests run",
+        "measure how many of a task's lines its tests run",
         "gate:execute_check_coverage",
         (
-            option("--task", "ID", "the task whose lines are meant", needed=True),
-            option("--threshold", "PERCENT", "default: what the plan asks for"),
-            flag("--again", "run the test contracts whatever the journal knows"),
+            option("--task", "ID", "the task to measure", needed=True),
+            option("--threshold", "PERCENT", "required coverage (default: from the plan)"),
+            flag("--again", "run the test contracts even if the journal has a result"),
             flag("--trust", "let this repository's commands run"),
             JSON,
         ),
@@ -40,11 +40,11 @@ examples:
         effects="runs",
         role="operator",
         examples="""\
-The journal's coverage is shown where the tree is still the one that was measured; else the task's
-test contracts run in a scratch tree with the files as they are now.
+If the tree did not change since the last measurement, the coverage comes from the journal. If it
+did, the task's test contracts run in a scratch tree with the current files.
 
-exit codes: 0 the threshold is reached, or there is nothing to measure; 1 it is not, or a test
-failed; 2 wrong usage
+exit code: 0 the threshold is reached, or there is nothing to measure; 1 it is not reached, or a
+test failed; 2 wrong usage
 
 examples:
   runner pipeline check-coverage --task TASK-003
@@ -53,29 +53,29 @@ examples:
     ),
     Operation(
         "pipeline parallel",
-        "one command for several tasks at once, each in its own tree",
+        "run one command for several tasks in parallel, each in its own tree",
         "parallel:execute",
         (
-            option("--tasks", "IDS", "ids with commas between them", "-tasks", default=""),
-            option("--cmd", "COMMAND", "what to run, by /bin/sh -c", "-cmd", default=""),
-            option("--task-graph", "PATH", "another plan than TASK-GRAPH.md", "-task-graph"),
-            flag("--split", "sequence tasks that may write one file", "-split"),
-            option("--jobs", "N", "tasks at once (default: cores)", "-j", "-jobs", kind=int),
-            option("--sandbox", "", "what encloses it", "-sandbox", choices=SANDBOXES),
+            option("--tasks", "IDS", "task IDs, separated by commas", "-tasks", default=""),
+            option("--cmd", "COMMAND", "the command, run by /bin/sh -c", "-cmd", default=""),
+            option("--task-graph", "PATH", "use this plan instead of TASK-GRAPH.md", "-task-graph"),
+            flag("--split", "run tasks that may write the same file one by one", "-split"),
+            option("--jobs", "N", "parallel tasks (default: cores)", "-j", "-jobs", kind=int),
+            option("--sandbox", "", "sandbox for the command", "-sandbox", choices=SANDBOXES),
             flag("--json", "one JSON document", "-json"),
         ),
         output="parallel",
         effects="runs",
         role="operator",
         examples="""\
-The command runs once for each task, in the sandbox, in a scratch tree that shows HEAD: what it
-writes is kept nowhere, and what is not committed is not seen. Each gets RUNNER_TASK, RUNNER_SLOT,
-RUNNER_PORT_BASE and TMPDIR of its own, the network that its task asks for, and the secrets that
-its task requires. Two tasks that may write one file, by their Output files or by
-FILE_OWNERSHIP_MAP.md, are refused together (exit 2); with --split they run one after the other.
-What two tasks use of one scarce thing keeps them apart in any case.
+The command runs once for each task, in the sandbox, in a scratch tree of HEAD. Its writes are
+discarded, and it does not see uncommitted changes. Each run gets its own RUNNER_TASK, RUNNER_SLOT,
+RUNNER_PORT_BASE and TMPDIR, the network that its task asks for, and the secrets that its task
+requires. Two tasks that may write the same file, by their Output files or FILE_OWNERSHIP_MAP.md,
+are refused (exit 2); with --split they run one after the other. Tasks that need the same scarce
+resource never run at the same time.
 
-Exit code: 0 where it passed for all, 1 where it failed for one.
+exit code: 0 if it passed for all tasks, 1 if it failed for one
 
 examples:
   runner pipeline parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"
@@ -85,12 +85,12 @@ examples:
     ),
     Operation(
         "pipeline secret-scan",
-        "what in these files looks like a secret",
+        "find what looks like a secret in files",
         "file_checks:execute_secret_scan",
         (word("files", "FILE", "a file; - is standard input", "*"), *FORMS),
         output="secret-scan",
         examples="""\
-exit: 0 nothing blocks, 1 something does, 2 a file could not be read
+exit code: 0 no finding blocks, 1 a finding blocks, 2 a file could not be read
 
 examples:
   runner pipeline secret-scan src/app.py .env
@@ -101,19 +101,19 @@ examples:
     ),
     Operation(
         "pipeline secrets allow",
-        "let one value pass",
+        "allow one value",
         "file_checks:allow_secret",
         (
             word("place", "FILE:LINE", "where the scan found it", "?"),
             option("--value-from", "FILE", "the value itself; - is standard input"),
-            option("--reason", "TEXT", "why it is no secret", default=""),
+            option("--reason", "TEXT", "why it is not a secret", default=""),
             option("--expires", "DATE", "last day, as 2027-01-31", default=""),
         ),
         effects="writes",
         role="reviewer",
         examples="""\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
-task may write. Commit it, so that everybody's scan passes the same values.
+task may write. Commit it, so every clone's scan allows the same values.
 
 examples:
   runner pipeline secrets allow tests/test_api.py:12 --reason "key of the vendor's documentation"
@@ -123,7 +123,7 @@ examples:
     ),
     Operation(
         "pipeline secrets list",
-        "what passes, and until when",
+        "list allowed values and when they expire",
         "file_checks:list_allowed",
         (JSON,),
         output="secrets",
@@ -134,13 +134,13 @@ examples:
     ),
     Operation(
         "pipeline secrets log",
-        "which task had which leased secret, from when to when",
+        "show which task had which leased secret, and when",
         "file_checks:show_secret_uses",
         (JSON,),
         output="secret-uses",
         examples="""\
 examples:
-  runner pipeline secrets log               who had which of your [secret.NAME], and when
+  runner pipeline secrets log               which task had which of your [secret.NAME]
 """,
     ),
     Operation(
@@ -150,12 +150,12 @@ examples:
         (
             option("--task", "ID", "the task it is for", needed=True),
             option("--file", "PATH", "the file to write", needed=True),
-            option("--content", "FILE", "its new bytes; - is input", needed=True),
+            option("--content", "FILE", "its new content; - is standard input", needed=True),
         ),
         effects="writes",
         role="operator",
         examples="""\
-exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile
+exit code: 0 applied, 1 refused or rejected, 3 waits for you, 6 the file changed meanwhile
 
 examples:
   runner pipeline staged-write stage --task TASK-003 --file src/app.py --content proposed.txt
@@ -163,11 +163,11 @@ examples:
     ),
     Operation(
         "pipeline staged-write list",
-        "what waits",
+        "list the staged writes that wait",
         "write_pipeline:list_staged",
         (
-            option("--task", "ID", "only what is of this task", default=""),
-            flag("--all", "what is decided or landed, too"),
+            option("--task", "ID", "only writes of this task", default=""),
+            flag("--all", "also list decided and landed writes"),
             JSON,
         ),
         output="staged-writes",
@@ -178,9 +178,9 @@ examples:
     ),
     Operation(
         "pipeline staged-write show",
-        "one proposal as a diff",
+        "show one proposal as a diff",
         "write_pipeline:show_staged",
-        (word("id", "ID", "eight letters and digits, as `list` says"), JSON),
+        (word("id", "ID", "the ID from `list`: eight letters and digits"), JSON),
         output="staged-write",
         examples="""\
 examples:
@@ -189,13 +189,13 @@ examples:
     ),
     Operation(
         "pipeline staged-write apply",
-        "write exactly these bytes",
+        "write one proposal exactly as it was staged",
         "write_pipeline:apply_staged",
-        (word("id", "ID", "eight letters and digits, as `list` says"),),
+        (word("id", "ID", "the ID from `list`: eight letters and digits"),),
         effects="writes",
         role="reviewer",
         examples="""\
-exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile
+exit code: 0 applied, 1 refused or rejected, 3 waits for you, 6 the file changed meanwhile
 
 examples:
   runner pipeline staged-write apply 1a2b3c4d
@@ -203,9 +203,9 @@ examples:
     ),
     Operation(
         "pipeline staged-write edit",
-        "change the proposal in $EDITOR",
+        "edit one proposal in $EDITOR",
         "write_pipeline:edit_staged",
-        (word("id", "ID", "eight letters and digits, as `list` says"),),
+        (word("id", "ID", "the ID from `list`: eight letters and digits"),),
         effects="writes",
         role="reviewer",
         examples="""\
@@ -215,11 +215,11 @@ examples:
     ),
     Operation(
         "pipeline staged-write reject",
-        "refuse it, with a reason",
+        "reject one proposal, with a reason",
         "write_pipeline:reject_staged",
         (
-            option("--reason", "TEXT", "read by the next attempt", default=""),
-            word("id", "ID", "eight letters and digits, as `list` says"),
+            option("--reason", "TEXT", "the reason, which the next attempt reads", default=""),
+            word("id", "ID", "the ID from `list`: eight letters and digits"),
         ),
         effects="writes",
         role="reviewer",
@@ -230,7 +230,7 @@ examples:
     ),
     Operation(
         "pipeline sast-scan",
-        "static analysis of a file; never blocks",
+        "run static analysis on files; never blocks",
         "file_checks:scan_code",
         (
             word("files", "FILE", "a file of the project", "*"),
@@ -241,8 +241,8 @@ examples:
         effects="writes runs",
         role="operator",
         examples="""\
-Static analysis informs and never blocks: the exit code is 0 whatever it finds, and for a file
-that cannot be read, too; 1 where OUT.sarif cannot be written, 2 only for wrong options.
+Static analysis informs and never blocks. The exit code is 0 whatever it finds, even if a file
+cannot be read. It is 1 if OUT.sarif cannot be written, and 2 only for wrong options.
 
 examples:
   runner pipeline sast-scan src/app.py --task TASK-003
@@ -251,9 +251,9 @@ examples:
     ),
     Operation(
         "pipeline sast-log",
-        "every finding so far",
+        "show every finding so far",
         "file_checks:show_code_findings",
-        (option("--task", "ID", "only what is of this task", default=""), *FORMS),
+        (option("--task", "ID", "only findings of this task", default=""), *FORMS),
         output="sast",
         examples="""\
 examples:
@@ -263,7 +263,7 @@ examples:
     ),
     Operation(
         "pipeline write-log record",
-        "note a write as it stands",
+        "record the current content of a file as a write",
         "history:record_write",
         (
             option("--task", "ID", "the task it was for", needed=True),
@@ -278,9 +278,9 @@ examples:
     ),
     Operation(
         "pipeline write-log show",
-        "what was written, and became of it",
+        "show what was written, and its outcome",
         "history:show_writes",
-        (option("--task", "ID", "only what is of this task", default=""), JSON),
+        (option("--task", "ID", "only writes of this task", default=""), JSON),
         output="write-log",
         examples="""\
 examples:

@@ -20,15 +20,15 @@ from runner.operations.row import (
 ROWS = (
     Operation(
         "validate",
-        "check the plan and say every mistake; runs nothing",
+        "check the plan and report every mistake; runs nothing",
         "look:execute_validate",
-        (JSON, flag("--strict", "what a run would only block is a mistake"), PLAN),
+        (JSON, flag("--strict", "also report tasks that a run would block"), PLAN),
         output="validation",
         tools=(
             Tool(
                 "validate",
-                "Every mistake and warning of TASK-GRAPH.md, with its line and how to write it."
-                " Ask after each edit of the plan. Runs nothing.",
+                "Report every mistake and warning of TASK-GRAPH.md, with its line and a fix."
+                " Call this after each edit of the plan. Runs nothing.",
                 ("strict",),
             ),
         ),
@@ -40,52 +40,53 @@ examples:
     ),
     Operation(
         "draft",
-        "a wish becomes tasks of the plan, which wait for your review",
+        "draft tasks from a request; the draft waits for your review",
         "review:execute_draft",
         (
-            word("wish", "WISH", "what is wished for, in words", "?", default=""),
-            option("--file", "PATH", "a file that says it"),
-            option("--issue", "N", "an issue of the repository's forge, read by gh", kind=int),
-            option("--with", "N,N", "issues that belong to it", default="", name="others"),
-            option("--new-plan", "PATH", "a plan of its own, called TASK-GRAPH.md", default=""),
-            flag("--prove", "run its test contracts on HEAD: they must fail there"),
-            flag("--trust", "run who drafts, and what --prove runs, unasked"),
-            flag("--no-sandbox", "run who drafts without a sandbox"),
+            word("wish", "REQUEST", "what you want, in words", "?", default=""),
+            option("--file", "PATH", "a file with the request"),
+            option("--issue", "N", "an issue of the repository, read with gh", kind=int),
+            option("--with", "N,N", "related issues", default="", name="others"),
+            option("--new-plan", "PATH", "write a separate plan, named TASK-GRAPH.md", default=""),
+            flag("--prove", "run the drafted test contracts on HEAD: they must fail"),
+            flag("--trust", "run the drafting program and the tests of --prove without asking"),
+            flag("--no-sandbox", "run the drafting program without a sandbox"),
             JSON,
             PLAN,
         ),
         output="draft",
         effects="writes runs",
         role="operator",
-        api=(Api("draft", "POST /builds/{build}/draft", ("wish!",), "have a wish drafted"),),
+        api=(Api("draft", "POST /builds/{build}/draft", ("wish!",), "draft tasks from a request"),),
         examples="""\
 examples:
   runner draft "customers export their bookings as CSV"
-  runner draft --file wish.md --new-plan plans/export/TASK-GRAPH.md
-  runner draft --issue 42 --with 43,44       related issues as one draft, read by gh
+  runner draft --file request.md --new-plan plans/export/TASK-GRAPH.md
+  runner draft --issue 42 --with 43,44       related issues as one draft, read with gh
   runner draft --prove "…"                   its test contracts must fail on HEAD
 
 The agent or model of `[model] draft`, else the project's implementer, reads the repository and
-answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is there to draft.
+writes the draft. It may set only a fixed list of fields.
+exit code: 3 the draft waits for you, or no agent or model is available to draft
 """,
     ),
     Operation(
         "import",
-        "take tasks of another tool's file into the plan",
+        "import tasks from another tool's file into the plan",
         "foreign:execute",
         (
-            word("source", "PATH|URL|-", "a file, a folder, an address, or `-`"),
+            word("source", "PATH|URL|-", "a file, a folder, a URL, or `-` for standard input"),
             choice(
                 "--from",
                 ("spec-kit", "kiro", "openspec", "backlog", "task-master", "beads", "checklist"),
-                "the form, where its shape tells not",
+                "the format, if it cannot be detected",
                 name="form",
             ),
-            option("--test", "COMMAND", "proves every task that names files", default=""),
-            flag("--draft", "have files and proofs drafted; it waits for you"),
-            flag("--trust", "with --draft: start who drafts unasked"),
-            flag("--accept-done", "waive, by name, what is marked as done"),
-            flag("--dry-run", "write nothing; say what would be written", "-n"),
+            option("--test", "COMMAND", "the command that proves each task with files", default=""),
+            flag("--draft", "draft files and proofs; the draft waits for you"),
+            flag("--trust", "with --draft: run the drafting program without asking"),
+            flag("--accept-done", "waive, in your name, tasks that are marked as done"),
+            flag("--dry-run", "write nothing; show what would be written", "-n"),
             JSON,
             PLAN,
         ),
@@ -96,22 +97,22 @@ answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is
 examples:
   runner import specs/001-export/tasks.md
   runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
-  runner import backlog -n              what would be written, and nothing is
-  runner import todo.md                 at a terminal it asks once what proves the tasks
+  runner import backlog -n              show what would be written
+  runner import todo.md                 on a terminal it asks once which command proves the tasks
   runner import - --from checklist < todo.md
-  runner import specs --draft           who drafts names files and proofs; all of it waits
+  runner import specs --draft           draft files and proofs; everything waits for review
 
-Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
-Titles, dependencies, criteria, priorities and files that are named come along; commands never.
+Formats: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
+It imports titles, dependencies, criteria, priorities and named files, but never commands.
 """,
     ),
     Operation(
         "sync",
-        "mark what is proven here in the files it was imported from",
+        "mark proven tasks in the files they were imported from",
         "foreign:execute",
         (
-            flag("--uncheck", "take marks away that nothing here proves"),
-            flag("--dry-run", "write nothing; say what would be written", "-n"),
+            flag("--uncheck", "also remove the marks of tasks that are not proven"),
+            flag("--dry-run", "write nothing; show what would be written", "-n"),
             JSON,
             PLAN,
         ),
@@ -120,13 +121,13 @@ Titles, dependencies, criteria, priorities and files that are named come along; 
         role="operator",
         examples="""\
 examples:
-  runner sync -n         what differs here and there
-  runner sync            marks what is proven here, in the file that it came from
+  runner sync -n         show the differences
+  runner sync            mark proven tasks in the files they came from
 """,
     ),
     Operation(
         "graph",
-        "the graph as text or as a picture",
+        "draw the graph as text or as a picture",
         "look:execute_graph",
         (
             choice(
@@ -142,36 +143,36 @@ examples:
         examples="""\
 examples:
   runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
-  runner graph                     drawn, in the terminal
+  runner graph                     draw it in the terminal
   runner graph --format svg > graph.svg
-  runner graph --json              nodes and edges for a program
+  runner graph --json              nodes and edges, for programs
 """,
     ),
     Operation(
         "plan",
-        "how an agent means to build a task; nothing is executed",
+        "let an agent plan how to build a task; builds nothing",
         "one_task:execute_plan",
         (
             TASK,
             JSON,
             PLAN,
-            flag("--again", "plan again, though there is a plan"),
-            option("--reason", "", "what the new plan is to do better", default=""),
+            flag("--again", "make a new plan even if there is one"),
+            option("--reason", "", "what the new plan should do better", default=""),
             TRUST,
             choice("--plan-review", REVIEWS, "who approves the plan"),
             flag("--no-sandbox", "run the agent without a sandbox"),
-            flag("--allow-dirty", "plan on HEAD beside uncommitted changes"),
+            flag("--allow-dirty", "plan on HEAD despite uncommitted changes"),
         ),
         output="task-plan",
         effects="writes runs",
         role="operator",
         examples="""\
 examples:
-  runner plan TASK-003          make its plan, or show the one that is there
+  runner plan TASK-003          make its plan, or show the existing one
   runner plan TASK-003 --again --reason "without a new module"
-                                another one instead
-exit code: 0 there is an approved plan, 3 it waits for you or no plan did, 5 stopped by a budget
-  or a loop
+                                make another plan instead
+exit code: 0 there is an approved plan, 3 it waits for you or no plan was accepted, 5 stopped by
+  a budget or a loop
 """,
     ),
     Operation(
@@ -180,9 +181,9 @@ exit code: 0 there is an approved plan, 3 it waits for you or no plan did, 5 sto
         "decisions:execute_decide",
         (
             word("title", "", "the choice in a few words"),
-            option("--context", "TEXT", "what made a choice necessary", default=""),
-            option("--decision", "TEXT", "what was chosen (the title)", default=""),
-            option("--tradeoff", "TEXT", "what it costs, against what", default=""),
+            option("--context", "TEXT", "why a choice was necessary", default=""),
+            option("--decision", "TEXT", "what was chosen (default: the title)", default=""),
+            option("--tradeoff", "TEXT", "what it costs and what it gains", default=""),
             option("--pattern", "TEXT", "a pattern it could become", default=""),
             option("--task", "ID", "the task it was made for", default=""),
         ),
@@ -198,7 +199,7 @@ examples:
     ),
     Operation(
         "plan pattern",
-        "the pattern library: list, search, accept a decision into it",
+        "list or search the pattern library, or accept a decision into it",
         "decisions:execute_pattern",
         (
             word(
@@ -209,24 +210,24 @@ examples:
                 choices=("list", "search", "accept"),
                 default="list",
             ),
-            word("words", "WORD", "words to search, or a decision", "*"),
+            word("words", "WORD", "words to search for, or a decision", "*"),
             JSON,
         ),
         output="patterns",
         effects="writes",
         role="reviewer",
         examples="""\
-exit: 0 well, 2 no such decision, no candidate, or no index
+exit code: 0 success, 2 unknown decision, no candidate, or no index
 
 examples:
   runner plan pattern list
   runner plan pattern search locking sqlalchemy
-  runner plan pattern accept DECISION-007   patterns/PATTERN-007.md, and its row of the index
+  runner plan pattern accept DECISION-007   write patterns/PATTERN-007.md and its index row
 """,
     ),
     Operation(
         "plan ownership",
-        "which tasks own which files: shown, checked, proposed",
+        "show, check or propose which tasks own which files",
         "change:execute_ownership",
         (
             word(
@@ -237,7 +238,7 @@ examples:
                 choices=("show", "check", "propose"),
                 default="show",
             ),
-            word("paths", "PATH", "of these files or folders only", "*"),
+            word("paths", "PATH", "only these files or folders", "*"),
             flag("--write", "write the proposed rows into the map"),
             JSON,
             PLAN,
@@ -246,7 +247,7 @@ examples:
         effects="writes",
         role="operator",
         examples="""\
-exit: 0 well, 1 `check` found faults, 2 bad usage
+exit code: 0 success, 1 `check` found problems, 2 wrong usage
 
 examples:
   runner plan ownership show src/booking/models.py

@@ -7,7 +7,7 @@ from runner.operations.row import JSON, PLAN, Operation, flag, option
 ROWS = (
     Operation(
         "version",
-        "the version",
+        "show the version",
         "version:execute",
         (JSON,),
         output="version",
@@ -19,24 +19,24 @@ examples:
     ),
     Operation(
         "lsp",
-        "the language server that editors start: mistakes, ids, statuses in place",
+        "run the language server for editors: diagnostics, IDs, statuses",
         "servers:execute_lsp",
-        (flag("--stdio", "over stdin and stdout, as always"),),
+        (flag("--stdio", "use stdin and stdout, which is the default"),),
         examples="""\
 examples:
-  runner lsp                  started by an editor; docs/guides/page.md has the lines to set it up
+  runner lsp                  started by an editor; docs/guides/page.md has the setup
 """,
     ),
     Operation(
         "serve",
-        "the plan as a page: seen and answered in your browser",
+        "show the plan in your browser, and answer reviews there",
         "serve:execute_serve",
         (
-            option("--port", "N", "(default: a free one)", kind=int, default=0),
-            option("--also", "PATH", "another project's folder, too", times="again"),
-            flag("--link", "a new link to a running server"),
-            flag("--metrics-token", "the token for /metrics, made if there is none"),
-            flag("--until-closed", "end when standard input does: for programs"),
+            option("--port", "N", "the port (default: a free one)", kind=int, default=0),
+            option("--also", "PATH", "also serve the project in this folder", times="again"),
+            flag("--link", "print a new link to a running server"),
+            flag("--metrics-token", "print the token for /metrics; make one if needed"),
+            flag("--until-closed", "stop when standard input closes; for programs"),
             PLAN,
         ),
         effects="writes runs",
@@ -45,13 +45,13 @@ examples:
 examples:
   runner serve                      prints a link; open it in a browser on this machine
   runner serve --also ../other      more builds on one page
-  runner run --serve                build, with the page beside it
-  runner serve --link               a new link to the server that is running: each opens once
-  runner serve --metrics-token      the token with which a Prometheus may read /metrics
+  runner run --serve                build and serve the page
+  runner serve --link               a new link to the running server; each link works once
+  runner serve --metrics-token      the token that lets Prometheus read /metrics
 
-It listens on this machine alone. Builds begun from it go on when it ends.
+It listens only on this machine. Builds started from the page continue when the server stops.
 
-A team's store (`runner team store`), for people who sign in with a token (`runner team people`):
+To serve a team's store (`runner team store`) to people with a token (`runner team people`):
   runner serve --team --port 4747
   runner serve --team --listen 0.0.0.0 --port 443 --name runner.example.org \\
       --tls-cert chain.pem --tls-key key.pem
@@ -60,30 +60,30 @@ A team's store (`runner team store`), for people who sign in with a token (`runn
     ),
     Operation(
         "mcp",
-        "the plan for an assistant: Model Context Protocol on stdin",
+        "serve the plan to an assistant: Model Context Protocol on stdin",
         "servers:execute_mcp",
-        (option("--folder", "PATH", "the project, where it is not this folder"), PLAN),
+        (option("--folder", "PATH", "the project's folder (default: this one)"), PLAN),
         effects="writes runs",
         role="operator",
         examples="""\
 examples:
   claude mcp add runner -- runner mcp
   codex mcp add runner -- runner mcp
-  runner mcp --folder ../service        for a client that starts programs elsewhere
+  runner mcp --folder ../service        for a client that starts in another folder
 """,
     ),
     Operation(
         "hook",
-        "called by an agent program before it writes: may it, and why not",
+        "tell an agent program whether it may make a write, and why not",
         "write_pipeline:execute_hook",
-        (option("--rules", "FILE", "by what it judges; else $RUNNER_HOOK"),),
+        (option("--rules", "FILE", "the rules file (default: $RUNNER_HOOK)"),),
         effects="writes runs",
         examples="""\
-example for Claude Code, in .claude/settings.json; for a task's scope, name it in RUNNER_TASK:
+example for Claude Code, in .claude/settings.json; to apply a task's scope, set RUNNER_TASK:
   {"hooks": {"PreToolUse": [{"matcher": "Bash|Write|Edit|MultiEdit|NotebookEdit",
     "hooks": [{"type": "command", "command": "runner hook"}]}]}}
 
-exit: 0 the write may be made, 2 it may not, and standard error says why
+exit code: 0 the write is allowed, 2 it is refused, and standard error has the reason
 """,
     ),
 )

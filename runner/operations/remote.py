@@ -6,18 +6,18 @@ from runner.operations.row import Api, Field, Operation, Tool
 
 LONGEST_WAIT = 600
 """Seconds that one call of `wait` may take."""
-LIMIT = Field("limit", "how many records at most", kind=int, least=1, most=1000)
-NUMBER = Field("after", "only what follows this number", kind=int, least=0)
-_PLACE = Field("after", "only what follows these places, as JOURNAL:SEQ with commas between")
+LIMIT = Field("limit", "the maximum number of records", kind=int, least=1, most=1000)
+NUMBER = Field("after", "only records after this number", kind=int, least=0)
+_PLACE = Field("after", "only records after these places: JOURNAL:SEQ, comma-separated")
 
 ROWS = (
     Operation(
         "wait",
-        "wait for the run that goes on",
+        "wait for the active run",
         fields=(
             Field(
                 "seconds",
-                "how long to wait at most; 60 unless given",
+                "how many seconds to wait at most (default: 60)",
                 kind=int,
                 least=1,
                 most=LONGEST_WAIT,
@@ -26,8 +26,8 @@ ROWS = (
         tools=(
             Tool(
                 "wait",
-                "Wait until the run that is going on has ended, and say how: `exit` 0 is DONE,"
-                " 1 a task failed, 3 a person is asked, 4 something broke.",
+                "Wait until the active run has ended, and return how: `exit` 0 all tasks are DONE,"
+                " 1 a task failed, 3 the user must answer, 4 the run halted on a regression.",
                 ("seconds",),
                 ("status",),
             ),
@@ -35,7 +35,7 @@ ROWS = (
     ),
     Operation(
         "builds",
-        "every build that is served",
+        "list every build that is served",
         output="builds",
         api=(Api("listBuilds", "GET /builds"),),
     ),
@@ -48,8 +48,8 @@ ROWS = (
                 "followEvents",
                 "GET /events",
                 (_PLACE, LIMIT),
-                "records of all builds; as text/event-stream it goes on. Each id says how far it is"
-                " in all",
+                "records of all builds; text/event-stream keeps streaming. Each id is the"
+                " position in all journals",
                 streams=True,
             ),
         ),
@@ -63,7 +63,7 @@ ROWS = (
                 "listEvents",
                 "GET /builds/{build}/events",
                 (NUMBER, LIMIT),
-                "records behind `after`, as `log --json`; as text/event-stream it goes on",
+                "records after `after`, as `log --json`; text/event-stream keeps streaming",
                 streams=True,
             ),
         ),
@@ -80,14 +80,14 @@ ROWS = (
         effects="writes",
         role="operator",
         fields=(
-            Field("text", "the whole text", needed=True),
+            Field("text", "the full text", needed=True),
             Field("seen", "the digest of the text that was edited", needed=True),
         ),
         api=(Api("plan", "POST /builds/{build}/plan", ("text", "seen")),),
     ),
     Operation(
         "stop",
-        "end the run, as Ctrl-C does",
+        "stop the run, like Ctrl-C",
         effects="writes",
         role="operator",
         api=(Api("stop", "POST /builds/{build}/stop"),),

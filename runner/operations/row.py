@@ -124,14 +124,14 @@ def _name_of(typed: str) -> str:
 
 
 JSON = flag("--json", "one JSON document")
-PLAN = option("--task-graph", "PATH", "another plan than TASK-GRAPH.md")
+PLAN = option("--task-graph", "PATH", "use this plan instead of TASK-GRAPH.md")
 TRUST = flag("--trust", "run this plan's commands without asking")
-DRY_RUN = flag("--dry-run", "only say what would be done", "-n")
+DRY_RUN = flag("--dry-run", "only show what would be done", "-n")
 SANDBOXES = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
-SANDBOX = choice("--sandbox", SANDBOXES, "what encloses commands")
+SANDBOX = choice("--sandbox", SANDBOXES, "sandbox for commands")
 REVIEWS = ("prompt", "auto", "off")
-JOBS = option("--jobs", "N", "commands at once (default: cores)", "-j", kind=int)
-TASK = word("id", "ID", "the task: TASK-003, or 3")
+JOBS = option("--jobs", "N", "parallel commands (default: cores)", "-j", kind=int)
+TASK = word("id", "ID", "task ID, such as TASK-003 or 3")
 PROOF = (TRUST, SANDBOX, JOBS, JSON, PLAN)
 """The fields of what proves again: trust, sandbox, jobs, form and plan."""
 FORMS = (
@@ -139,7 +139,7 @@ FORMS = (
     option(
         "--sarif",
         "OUT.sarif",
-        "a SARIF 2.1.0 log, to standard output or into this file",
+        "write SARIF 2.1.0 to standard output, or to this file",
         times="?",
         const="-",
         either="form",

@@ -218,7 +218,7 @@ def _find_longest(words: list[str], table: Mapping[str, Operation]) -> Named | N
 def _refuse_unknown(name: str) -> RunnerError:
     looks_like_a_task = any(letter.isdigit() for letter in name)
     hint = f"runner run {name}" if looks_like_a_task else did_you_mean(name, (*TOP, *OLD, *STAYING))
-    return RunnerError(f'there is no command "{name}"', hint=hint or "runner help --all")
+    return RunnerError(f'unknown command "{name}"', hint=hint or "runner help --all")
 
 
 def _refuse_group(found: Named) -> RunnerError:
@@ -233,4 +233,4 @@ def _refuse_group(found: Named) -> RunnerError:
         verbs = ", ".join(one.removeprefix(f"{typed} ") for one in below)
         return RunnerError(f"{name} {typed} needs one of: {verbs}", hint=f"runner {name} --help")
     hint = did_you_mean(typed, names) or f"runner {name} --help"
-    return RunnerError(f'there is no command "{name} {typed}"', hint=hint)
+    return RunnerError(f'unknown command "{name} {typed}"', hint=hint)

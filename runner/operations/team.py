@@ -5,14 +5,14 @@ from __future__ import annotations
 from runner.operations.row import JSON, PLAN, Operation, flag, option, word
 
 ROWS = (
-    Operation("team", "what machines and people share: leases, queues, stores, artifacts"),
+    Operation("team", "manage what machines and people share: leases, queues, stores, artifacts"),
     Operation(
         "team lease",
-        "who builds this branch, on any machine; --take takes it",
+        "show which machine builds this branch; --take takes its lease",
         "approval:execute_lease",
         (
-            flag("--take", "take it for the next run here"),
-            option("--reason", "WHY", "why it is taken; recorded", default=""),
+            flag("--take", "take the lease for the next run here"),
+            option("--reason", "WHY", "why you take it; recorded", default=""),
             flag("--yes", "do not ask for confirmation"),
             JSON,
         ),
@@ -20,12 +20,12 @@ ROWS = (
         effects="reads writes sends",
         role="operator",
         examples="""\
-With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
-and each landing moves the remote's branch first: of two clones one builds, the other ends with
-exit 6. A lease that nobody renewed for `lease_seconds` is taken over by itself.
+With `publish = "origin"` in your own settings, a run holds the lease of its branch in that remote.
+Each landing updates the remote's branch first. Of two clones one builds; the other ends with
+exit 6. A run takes over a lease that was not renewed for `lease_seconds`.
 
---take is for a holder that will not come back sooner: their next landing is refused, their proven
-work is kept where they are, and they see your reason. The next run here goes on with it.
+Use --take if the holder will not return sooner. The holder's next landing is refused, their proven
+work stays on their machine, and they see your reason. The next run here uses the lease.
 
 examples:
   runner team lease
@@ -34,21 +34,21 @@ examples:
     ),
     Operation(
         "team artifacts list",
-        "what is stored, and what waits",
+        "list stored and waiting artifacts",
         "leftovers:list_artifacts",
         (
-            word("run", "RUN", "the beginning of its id", "?", default=""),
-            flag("--remote", "ask the store, not the journal"),
+            word("run", "RUN", "the start of the run's ID", "?", default=""),
+            flag("--remote", "list what the store has, not the journal"),
             JSON,
-            option("--store", "PLACE", "another store than the one that is set"),
+            option("--store", "PLACE", "use this store instead of the configured one"),
             PLAN,
         ),
         output="artifact-list",
         examples="""\
-With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a process of its own stores what each
-run and each ship left once it is over: patches, analysis, logs and reports of the proofs, the
-journal, and metadata.json with all digests. No run waits for it. What is stored is never written
-again; what the secret scan refuses stays here, and is listed.
+With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a separate process stores the results
+of each run and ship when it ends: patches, analysis, logs and reports of the proofs, the journal,
+and metadata.json with all digests. No run waits for it. Stored files are never overwritten. Files
+that the secret scan refuses stay on this machine and are listed.
 
 examples:
   runner team artifacts list
@@ -59,11 +59,11 @@ examples:
         "fetch a run's files",
         "leftovers:fetch_artifacts",
         (
-            word("run", "RUN", "the beginning of its id; else the last", "?", default=""),
-            word("paths", "PATH", "single files; else all", "*"),
-            option("--to", "FOLDER", "where to (default: the run's id)", default=""),
+            word("run", "RUN", "the start of the run's ID (default: the last)", "?", default=""),
+            word("paths", "PATH", "only these files (default: all)", "*"),
+            option("--to", "FOLDER", "target folder (default: the run's ID)", default=""),
             JSON,
-            option("--store", "PLACE", "another store than the one that is set"),
+            option("--store", "PLACE", "use this store instead of the configured one"),
             PLAN,
         ),
         output="artifacts",
@@ -76,12 +76,12 @@ examples:
     ),
     Operation(
         "team artifacts push",
-        "store now what waits",
+        "store waiting artifacts now",
         "leftovers:push_artifacts",
         (
-            flag("--quiet", "say nothing but what went wrong"),
+            flag("--quiet", "print only errors"),
             JSON,
-            option("--store", "PLACE", "another store than the one that is set"),
+            option("--store", "PLACE", "use this store instead of the configured one"),
             PLAN,
         ),
         output="artifacts-pushed",

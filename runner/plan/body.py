@@ -227,7 +227,7 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
         return complaint
     if "delete" in words:
         if text.strip():
-            return f'a block that deletes "{path}" has text', "empty it, or drop delete"
+            return f'the block that deletes "{path}" is not empty', "empty it, or remove delete"
         return Block(BlockKind.DELETE, path, "", line)
     is_patch = bool(words) and words[0].casefold() in _PATCHES
     return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, text, line)

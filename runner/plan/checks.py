@@ -114,7 +114,7 @@ def _find_listed(plan: Plan) -> Iterator[Problem]:
         id_, mark, task = listed.id, listed.mark, plan.by_id.get(listed.id)
         at = plan.places.at_line(listed.line, listed.written)
         if task is None and listed.is_entry:
-            message = f"{id_} is only listed here: no section is its task"
+            message = f"{id_} is only listed here: it has no section"
             hint = f"write ## {id_}: {listed.title}, with its fields below it"
             yield _problem(plan, at, message, hint)
         elif task and mark is not None and (mark != " ") != (task.status is Status.DONE):
@@ -122,7 +122,7 @@ def _find_listed(plan: Plan) -> Iterator[Problem]:
             yield _problem(
                 plan,
                 at,
-                f"{id_} is {state} here and {task.status} in its section, which alone counts",
+                f"{id_} is {state} here but {task.status} in its section; only the section counts",
                 f"its section is on line {task.line}",
                 Severity.WARNING,
             )
@@ -134,7 +134,7 @@ def _circles(plan: Plan) -> Iterator[Problem]:
     for circle in plan.graph.cycles():
         path = " → ".join((*circle, circle[0]))
         at = plan.places.find(plan.by_id[circle[0]], "depends_on", circle[1 % len(circle)])
-        hint = "take one of these ids out of its Depends on"
+        hint = "remove one of these ids from its Depends on"
         yield _problem(plan, at, f"dependency cycle: {path}", hint)
 
 
@@ -196,8 +196,8 @@ def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
             yield _problem(
                 plan,
                 plan.places.find(plan.by_id[late], "outputs", path),
-                f'{early} and {late} both write "{path}", with no order between them',
-                f"they run one after the other; to choose, add {early} to Depends on of {late}",
+                f'{early} and {late} both write "{path}", but neither depends on the other',
+                f"they run one at a time; to set the order, add {early} to Depends on of {late}",
                 Severity.WARNING,
             )
 
@@ -212,8 +212,8 @@ def _one_file_elsewhere(plan: Plan) -> Iterator[Problem]:
                 yield _problem(
                     plan,
                     plan.places.find(task, "outputs", path),
-                    f'"{path}" and "{known}" are one file on macOS and Windows',
-                    "spell both alike, or give one of them another name",
+                    f'"{path}" and "{known}" are the same file on macOS and Windows',
+                    "use one spelling, or rename one of them",
                     Severity.WARNING,
                 )
 
@@ -273,8 +273,8 @@ def _written_twice(plan: Plan) -> Iterator[Problem]:
                 continue
             if (line := first.setdefault(block.path, block.line)) != block.line:
                 at = plan.places.at_line(block.line, "file=")
-                message = f'{task.id} gives "{block.path}" in two blocks: line {line} has it, too'
-                yield _problem(plan, at, message, "keep one of them; a patch changes what is there")
+                message = f'{task.id} writes "{block.path}" in two blocks (first on line {line})'
+                yield _problem(plan, at, message, "keep one; to edit a file, use a diff block")
 
 
 def _find_unused_commands(plan: Plan) -> Iterator[Problem]:
@@ -305,8 +305,8 @@ def _find_loose_examples(plan: Plan) -> Iterator[Problem]:
     ]
     if loose:
         some = "this line looks" if len(loose) == 1 else f"{len(loose)} lines look"
-        message = f"{some} like examples, which are not run, the first in {loose[0].id}"
-        hint = "put them into a fenced block that begins with ```python examples, after `>>>`"
+        message = f"{some} like examples, but nothing runs them (first in {loose[0].id})"
+        hint = "put each after `>>>` in a fenced block that begins with ```python examples"
         yield _problem(plan, plan.places.heading(loose[0]), message, hint, Severity.NOTE)
 
 
@@ -342,7 +342,7 @@ def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
                     plan,
                     at,
                     f"{name} of {task.id} runs {missing}, which is not on PATH",
-                    f"install {missing}; if an earlier task installs it, all is well",
+                    f"install {missing}; ignore this if an earlier task installs it",
                     Severity.WARNING,
                 )
         yield from _no_proofs(plan, task)
@@ -362,7 +362,7 @@ def _no_proofs(plan: Plan, task: Task) -> Iterator[Problem]:
                 plan,
                 plan.places.at_line(line, swallowed),
                 f"{name} of {task.id} {_what_it_does(swallowed)}",
-                f"take `{swallowed}` out of the command",
+                f"remove `{swallowed}` from the command",
                 Severity.WARNING,
             )
 
@@ -370,7 +370,7 @@ def _no_proofs(plan: Plan, task: Task) -> Iterator[Problem]:
 def _what_it_does(swallowed: str) -> str:
     if swallowed.startswith(("--no-verify", "SKIP=")):
         return f"skips checks: `{swallowed}`"
-    return f"cannot fail: `{swallowed}` swallows it"
+    return f"cannot fail: `{swallowed}` swallows its exit code"
 
 
 def _other_lines(task: Task) -> Iterator[tuple[str, str, int]]:
@@ -390,7 +390,7 @@ def _shell_lines(plan: Plan, task: Task) -> Iterator[Problem]:
                 plan,
                 plan.places.at_line(gate.line, operator),
                 f"gate {gate.name} of {task.id} joins commands with `{operator}`",
-                f"say that it is one shell line: `sh: {gate.command}`, or write several gates",
+                f"write it as one shell line, `sh: {gate.command}`, or as several gates",
             )
 
 

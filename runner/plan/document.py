@@ -102,18 +102,18 @@ def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:
         line = before.count(b"\n") + 1
         column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
         message = "the file is not UTF-8 text"
-        return (Problem(message, path, line, column, "save it in the encoding UTF-8"),)
+        return (Problem(message, path, line, column, "save it as UTF-8"),)
     return ()
 
 
 def _no_task(data: bytes, path: str) -> Problem:
     first = data.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     return Problem(
-        "there is no task in the file",
+        "no task found in the file",
         path,
         1,
         1,
-        "begin one with a heading such as ## TASK-001: Title; `runner init` writes an example",
+        "add one with a heading such as ## TASK-001: Title; `runner init` writes an example",
         Severity.ERROR,
         first[0].decode("utf-8", "replace") if first else "",
     )

@@ -100,7 +100,7 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
     text = answer[-LONGEST:].replace("\r\n", "\n").replace("\r", "\n")
     block = _find_block(text)
     if block is None:
-        why = "no fenced block `markdown draft` with `## TASK-…: Title` sections is in the answer"
+        why = "the answer has no fenced block `markdown draft` with `## TASK-…: Title` sections"
         return DraftReading(mistakes=(Remark(1, why, "answer with exactly one such block"),))
     data = block.encode("utf-8", "replace")
     plan, places = read_plan(data, NAME), Places(data, NAME)
@@ -141,22 +141,22 @@ def _find_block(text: str) -> str | None:
 def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
     if len(plan.tasks) > MOST_TASKS:
         late = plan.tasks[MOST_TASKS].line
-        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft the first part of it")
+        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft only the first part")
     seen: set[str] = set()
     for task in plan.tasks:
         if not _ID.match(task.id):
-            yield Remark(task.line, f"{task.id} is no new id", "write it as TASK-012")
+            yield Remark(task.line, f"{task.id} is not a valid new id", "write it as TASK-012")
         elif task.id in taken:
-            yield Remark(task.line, f"{task.id} is or was another task", "ids are never used twice")
+            yield Remark(task.line, f"{task.id} is or was another task", "choose an unused id")
         elif task.id in seen:
-            yield Remark(task.line, f"{task.id} is there twice", "give each task an id of its own")
+            yield Remark(task.line, f"duplicate task ID {task.id}", "give each task its own id")
         seen.add(task.id)
 
 
 def _of_one(task: Task, section: NewSection, places: Places) -> Iterator[Remark]:
     if task.outputs == ("any",):
         at = places.find(task, "outputs").line
-        yield Remark(at, "Output files says `any`", "name the files that the task writes")
+        yield Remark(at, "Output files is `any`", "name the files that the task writes")
     if len(task.outputs) > MOST_OUTPUTS:
         at = places.find(task, "outputs").line
         yield Remark(at, f"more than {MOST_OUTPUTS} output files", "split the task")
@@ -166,8 +166,8 @@ def _of_one(task: Task, section: NewSection, places: Places) -> Iterator[Remark]
                 test.line, f"{test.id} has no command", "write it as TC-001 (unit): `command`"
             )
     if not is_as_meant(section):
-        hint = "plain words in title, prose and criteria; commands and paths without backquotes"
-        yield Remark(task.line, f"{task.id} reads as more than its fields", hint)
+        hint = "use plain words in title, prose and criteria; no backquotes in commands and paths"
+        yield Remark(task.line, f"{task.id} has text that parses as more than its fields", hint)
 
 
 # --- what is taken out ----------------------------------------------------------------

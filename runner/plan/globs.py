@@ -25,7 +25,7 @@ _WILD = regex(r"[*?\[]")
 _PARTS = regex(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
 LONGEST_PATH = 1024
 """Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
-GLOB_HINT = "mend the glob; a path that only looks like a glob is one where such a file exists"
+GLOB_HINT = "fix the glob; it is read as a plain path only if a file of that name exists"
 _UNCLOSED = frozenset(("[", "[]", "[!]", "[^]"))
 _FEW = 2
 """So many stars cost a backtracking search at most the path's length squared."""

@@ -189,7 +189,7 @@ class TaskGraph:
         path = " → ".join((*circle, circle[0]))
         raise RunnerError(
             f"dependency cycle: {path}",
-            hint="take one id out of a Depends on: `runner validate` shows the lines",
+            hint="remove one id from a Depends on: `runner validate` shows the lines",
         )
 
 

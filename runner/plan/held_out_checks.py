@@ -42,13 +42,13 @@ def find_problems(
         if task.test_author and not task.acceptance:
             yield HeldOutProblem(
                 task,
-                f"{task.id} has a Test author and no Acceptance",
+                f"{task.id} has a Test author but no Acceptance",
                 "add Acceptance with items such as A1: an end before its start is refused",
             )
         if task.held_out_files and not task.held_out_contracts and not task.test_author:
             yield HeldOutProblem(
                 task,
-                f"{task.id} has held-out files and no held-out test contract",
+                f"{task.id} has held-out files but no held-out test contract",
                 f"mark the contract that runs them: TC-001 (unit, held out): `{_suggest(task)}`",
             )
         for test in task.held_out_contracts:
@@ -61,22 +61,22 @@ def _fault(task: Task, test: TestContract) -> tuple[str, str] | None:
     name = f"{test.id} of {task.id}"
     if _INLINE.search(test.command):
         return (
-            f"{name} is held out, and its command is the test itself",
-            "put the test into a file, and hold that out: runner hold-out TASK FILE",
+            f"{name} is held out, but its command contains the test itself",
+            "move the test into a file and hold it out: runner hold-out TASK FILE",
         )
     if task.network in (Network.YES, Network.REGISTRIES):
         return (
-            f"{name} is held out and runs without a network, but Network says {task.network}",
-            "take Network out of the task, or `held out` out of the contract",
+            f"{name} is held out and runs without a network, but Network is {task.network}",
+            "remove Network from the task, or `held out` from the contract",
         )
     if not task.held_out_files:
         return (
-            f"{name} is held out, and the task has no Held-out files",
-            f"runner hold-out {task.id} FILE moves its files out of reach and writes the lines",
+            f"{name} is held out, but the task has no Held-out files",
+            f"move its files out of reach and add the lines: runner hold-out {task.id} FILE",
         )
     if not any(runs_file(test.command, one.path) for one in task.held_out_files):
         return (
-            f"{name} is held out and runs none of the Held-out files",
+            f"{name} is held out, but runs none of the Held-out files",
             f"name one of them in the command, such as {task.held_out_files[0].path}",
         )
     return None

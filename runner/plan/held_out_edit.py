@@ -82,7 +82,7 @@ def _find(data: bytes, task_id: str, prefixes: tuple[str, ...]) -> Task:
 
 def _refuse(task_id: str, wanted: HeldOutLines) -> RunnerError:
     return RunnerError(
-        f"the fields of {task_id} have a form that is not edited",
+        f"the fields of {task_id} have a form that the runner cannot edit",
         hint=f"write these lines into its section, then repeat the command:\n{wanted.show()}",
     )
 

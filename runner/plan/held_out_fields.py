@@ -18,7 +18,7 @@ _FILE = regex(
 )
 GRADES = ("tests", "independent")
 """What `Assurance` may ask for."""
-_HINT = "`runner hold-out TASK FILE` writes this line; it is `path` sha256:DIGEST"
+_HINT = "write `path` sha256:DIGEST; `runner hold-out TASK FILE` writes this line"
 
 
 def read_acceptance(field: Field) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ def read_acceptance(field: Field) -> tuple[str, ...]:
     ids = [item.id for item in map(AcceptanceItem.parse, found) if item.id]
     for id_ in ids:
         if ids.count(id_) > 1:
-            message = f"{id_} names two acceptance items"
-            raise values.complain(field, message, "give one of them an id that no other item has")
+            message = f"duplicate acceptance id {id_}"
+            raise values.complain(field, message, "give each item its own id")
     return found
 
 
@@ -36,7 +36,7 @@ def read_assurance(field: Field) -> str:
     """Return the lowest grade of a task; raise BadValueError for a word that is none."""
     found = values.word(field)
     if found not in ("", *GRADES):
-        raise values.complain(field, f'"{found}" is no assurance', f"write {' or '.join(GRADES)}")
+        raise values.complain(field, f'unknown assurance "{found}"', f"write {' or '.join(GRADES)}")
     return found
 
 
@@ -66,7 +66,7 @@ def read_files(field: Field) -> tuple[HeldOutFile, ...]:
 def _fault(path: str) -> tuple[str, str] | None:
     """Why a path cannot be a held-out file, and what to write; None where it can."""
     if path.endswith("/"):
-        return f'held-out file "{path}" is a folder', "list each of its files in a line of its own"
+        return f'held-out file "{path}" is a folder', "list each of its files on its own line"
     if "*" in path or "?" in path:
-        return f'held-out file "{path}" is a glob', "list each file in a line of its own"
+        return f'held-out file "{path}" is a glob', "list each file on its own line"
     return values.path_complaint(path)

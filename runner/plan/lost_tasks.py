@@ -81,8 +81,8 @@ def _blocks(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
     if fence is not None and fence.start not in around.covered:
         width = len(around.source.lines[fence.start].strip())
         column = max(around.source.lines[fence.start].find("`"), 0)
-        message = "this block stands in no task, and nothing is made of it"
-        hint = "begin its task above it: ## TASK-001: Title, with its own number"
+        message = "this block is outside any task and is ignored"
+        hint = "add a task heading above it: ## TASK-001: Title, with its own number"
         yield Complaint(message, hint, fence.start, column, max(1, width)), Severity.WARNING
 
 
@@ -133,7 +133,7 @@ def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind)
         message = "numbered heading is not a task (no fields)"
         title = heading.title
     elif title := _of_a_task(text):
-        message = "this heading looks like a task's, and is not read as one"
+        message = "this heading looks like a task, but is not read as one"
     else:
         return None
     hint = f"write {match['level']} {behind.next().id}: {_short(title)}"
@@ -209,15 +209,15 @@ _LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
 
 def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     if node.level == 1:
-        message = f"a level-1 heading is no task, though it names {heading.id}"
+        message = f"a level-1 heading cannot be a task, though it names {heading.id}"
         return _about(node, source, message, "write it with ## to make it a task")
-    message = f"{heading.id} is no task here: no separator follows the id"
+    message = f"{heading.id} is not a task here: no separator follows the id"
     hint = f"write {'#' * node.level} {heading.id}: {heading.title}"
     return _about(node, source, message, hint)
 
 
 def _named_otherwise(node: Node, near: str, source: Source) -> Complaint:
-    message = "this heading looks like a task's, and is not read as one"
+    message = "this heading looks like a task, but is not read as one"
     return _about(node, source, message, f"write {'#' * max(2, node.level)} {near}")
 
 
@@ -237,7 +237,7 @@ def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Co
 
 def _blocks_below(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     """Files to be written under a heading with a number and no field."""
-    message = "blocks of a task follow this heading, which names none"
+    message = "task blocks without a task ID in the heading"
     return _about(node, source, message, _as_named(node, heading))
 
 

@@ -130,13 +130,13 @@ def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[Ne
     marks = title_marks(title)
     if marks.status and not ("status" not in given and marks.status == Status.PENDING):
         hint = f"write - Status: {marks.status} in the list right under the heading"
-        message = "a status in a title is not read"
+        message = "a status in a title is ignored"
         yield Complaint(message, hint, *at[1:], len(at.text)), Severity.WARNING
     if marks.needs:
         needs = ", ".join(marks.needs)
         hint = f"write - Depends on: {needs} in the list right under the heading"
         severity = severity_of("depends_on", needs, given)
-        yield Complaint("needs in a title are not read", hint, *at[1:], len(at.text)), severity
+        yield Complaint("dependencies in titles are ignored", hint, *at[1:], len(at.text)), severity
 
 
 def severity_of(key: str, value: str, given: Collection[str]) -> Severity:
@@ -217,14 +217,14 @@ def _with_blanks(field: Field) -> Iterator[NearMiss]:
         path = REMARK.sub("", word.text)
         parts = [part for part in path.split() if part not in _AND]
         if len(parts) > 1 and (severity is Severity.ERROR or all(map(_PATH.fullmatch, parts))):
-            hint = f"write {', '.join(map(code_span, parts))}; or as one: {code_span(path)}"
+            hint = f"write {', '.join(map(code_span, parts))}; or as one path: {code_span(path)}"
             yield complain_at(word, f'"{path}" is read as one path', hint), severity
     for run in (run for value in field.values for run in value.runs if "`" in run.text):
         read = [word.text for word in words(run.text)]
         rest = "".join(" " if span.code else span.text for span in spans(run.text))
         lost = [one for one in _GAP.split(rest) if one and one not in (*_AND, *read)]
         if lost and all(map(_PATH.fullmatch, lost)):
-            message = f'"{lost[0]}" is read as a remark on {code_span(read[0])}, and not as a path'
+            message = f'"{lost[0]}" is read as a remark on {code_span(read[0])}, not as a path'
             hint = f"write {', '.join(map(code_span, (*read, *lost)))}"
             yield Complaint(message, hint, *run[1:], len(run.text)), severity
 
@@ -242,7 +242,7 @@ def _beside(field: Field, given: Collection[str]) -> Iterator[NearMiss]:
         if key and not is_inside(code, match.start()):
             name = run.part(match.start("name"), match.end())
             value = _BESIDE.split(run.text[match.end() :], maxsplit=1)[0]
-            hint = f"give it a line of its own: - {FIELDS[key][0]}: …"
+            hint = f"put it on its own line: - {FIELDS[key][0]}: …"
             why = f"it is on the line of `{field.name.text}`"
             yield _tell(key, name, value, given, why, hint)
 

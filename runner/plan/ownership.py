@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("file", "tasks")
 _PATH = "FILE_OWNERSHIP_MAP.md"
 _CONFLICTED = "the file has conflict markers"
-_HINT = "keep the rows of both sides and take the markers out"
+_HINT = "keep the rows of both sides and remove the markers"
 
 
 class OwnershipMap:
@@ -137,7 +137,7 @@ def _problems(
         cell = row.cells.get("tasks")
         for word in words(cell.text) if cell else ():
             if cell and not task_id(word.text, prefixes):
-                message = f'"{word.text}" is no task id'
+                message = f'"{word.text}" is not a valid task id'
                 column = cell.start + word.start + 1
                 hint = "write ids such as TASK-001"
                 source = sheet.lines[row.line]
@@ -166,7 +166,7 @@ def _bad_globs(
         is_bad = bool(fault) or (is_glob(file) and not is_rule(file))
         if cell and is_bad and not exists(file):
             yield Problem(
-                f'bad glob "{file}": {fault or "its end or a range cannot be read"}',
+                f'bad glob "{file}": {fault or "unfinished, or an invalid range"}',
                 path,
                 row.line + 1,
                 cell.start + word.start + 1,

@@ -161,8 +161,8 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
     words = ["held out" if word.split() in _HELD_OUT else word for word in words]
     fails, held_out = "fails" in words, "held out" in words
     if fails and held_out:
-        hint = "take one of the words out: a held-out test must be able to pass"
-        return _complaint(run, f"{match['id']} says both fails and held out", hint)
+        hint = "remove one of the words: a held-out test must be able to pass"
+        return _complaint(run, f"{match['id']} is marked both fails and held out", hint)
     level = ", ".join(word for word in words if word not in _MARKS) or "unit"
     level = _LEVELS.get(level.removesuffix(" test"), level.removesuffix(" test"))
     known = [entry.value for entry in Level]
@@ -226,9 +226,9 @@ def no_proof(field: Field) -> str:
     if reason:
         return reason
     if plain(text).casefold() in EMPTY_WORDS:
-        hint = "say why nothing can prove it: Proof: none — reason"
-        raise complain(field, "Proof: none gives no reason", hint)
-    hint = "write none — reason; what proves it stands under Test contracts, Contracts or Gates"
+        hint = "add why nothing can prove it: Proof: none — reason"
+        raise complain(field, "Proof: none has no reason", hint)
+    hint = "write none — reason; put proofs under Test contracts, Contracts or Gates"
     raise complain(field, f'bad Proof "{plain(text)}"', hint)
 
 
@@ -243,7 +243,7 @@ def _contract(run: Run, first_line: int) -> Contract | Complaint:
     match = _NAMED.match(run.text)
     kind = match["name"].casefold() if match else ""
     if match is None or kind not in _CONTRACTS:
-        hint = did_you_mean(kind, _CONTRACTS) or "write openapi:, schema: or command: before it"
+        hint = did_you_mean(kind, _CONTRACTS) or "begin it with openapi:, schema: or command:"
         return _complaint(run, f'unknown contract "{run.text}"', hint)
     rest = run.text[match.end() :]
     value = literal(rest) if kind == "command" else _plain_around_quotes(rest)

@@ -261,7 +261,7 @@ class _Maker:
 
     def _complain_unknown(self, field: Field, given: set[str]) -> None:
         near = field_names.suggest_name(field.name.text)
-        hint = f'did you mean "{near}"?' if near else "it is kept, but nothing reads it"
+        hint = f'did you mean "{near}"?' if near else "the runner ignores this field"
         complaint = _about(field, f'unknown field "{field.name.text}"', hint)
         self._complain(complaint, near_misses.unknown_severity(field, given))
 
@@ -301,7 +301,7 @@ def _about(field: Field, message: str, hint: str) -> Complaint:
 
 def _long_title(node: Node, heading: TaskHeading) -> Complaint:
     message = f"the title of {heading.id} has {len(heading.title):,} characters"
-    hint = f"say it in the section; what follows the first {LONGEST_TITLE} is shown nowhere"
+    hint = f"move the rest into the section; only the first {LONGEST_TITLE} are shown"
     return Complaint(message, hint, node.start, 0, 1)
 
 

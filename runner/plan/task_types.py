@@ -64,8 +64,8 @@ KINDS = (
         ("bug", "fix", "hotfix", "defect", "regression"),
         """\
 - Write a test that shows the bug first: it must fail on the code as it is.
-- Find the cause, and mend it where it is; a check around the symptom is no fix.
-- Look for the same mistake beside it, and say so if you leave one.""",
+- Find the cause and fix it there; a check around the symptom is not a fix.
+- Look for the same mistake nearby, and report any that you leave.""",
         r"fix(?:es|ed)?|bugs?|hotfix|defects?|crash(?:es|ed)?|wrong(?:ly)?|broken|incorrect(?:ly)?",
         prefers=("tests/**", "**/*test*"),
         users_first=True,
@@ -75,8 +75,8 @@ KINDS = (
         "schema-migration",
         ("migration", "migrations", "data-migration"),
         """\
-- Data that is there must still be readable afterwards: a test reads rows of the old shape.
-- A migration goes forward and back, may be stopped half-way, and may be run twice.""",
+- Existing data must still be readable afterwards: a test reads rows of the old shape.
+- A migration can run forward and back, be stopped half-way, and run twice.""",
         r"migrat\w+|backfill|alembic|schema change|upgrade of|alter table"
         r"|(?:add|drop|remove|rename|alter|split|merge)\b[^.;]{0,60}\b(?:columns?|indexes)",
         files=r"(?:^|/)(?:migrations?|alembic)/|\.sql$",
@@ -88,9 +88,9 @@ KINDS = (
         "refactor",
         ("refactoring", "cleanup", "clean-up", "restructure"),
         """\
-- Behaviour stays as it is: the tests that are there pass unchanged, so do not edit them.
-- Move in small steps; change every place that uses what you move.
-- Add no feature on the way; write down what you found as a decision.""",
+- Keep the behaviour: existing tests pass unchanged, so do not edit them.
+- Move in small steps; update every use of what you move.
+- Add no features; record what you found as a decision.""",
         r"refactor(?:s|ed|ing)?|restructure|renames?|extract|simplify|clean[ -]?up|deduplicate"
         r"|inline|split up",
         prefers=("tests/**", "**/*test*"),
@@ -101,9 +101,9 @@ KINDS = (
         "test-gen",
         ("test", "tests", "testing", "coverage"),
         """\
-- Test what the code promises to its users, with the bounds and the failures, not its inside.
-- Each test says in its name what must hold, and can fail.
-- Change no code to make it testable without saying so as a decision.""",
+- Test the public behaviour of the code, with limits and failures, not its internals.
+- The name of each test states what must hold. Each test can fail.
+- If you change code to make it testable, record that as a decision.""",
         r"(?:add|write|more|missing|unit|integration|e2e) tests?|tests? for|test coverage"
         r"|raise (?:the )?coverage",
         files=r"(?:^|/)(?:tests?|__tests__|specs?|e2e)/|(?:^|/)test_[^/]*$|[._](?:test|spec)\.\w+$",
@@ -113,8 +113,8 @@ KINDS = (
         "doc-gen",
         ("docs", "doc", "documentation"),
         """\
-- Say what the code does now: read it, and try every command that you write down.
-- Begin with what the reader wants to do; keep the words of the documents that are there.
+- Describe what the code does now: read it, and try every command that you document.
+- Begin with what the reader wants to do; use the terms of the existing documents.
 - Change no code.""",
         r"document(?:s|ation)?|docs?|readme|changelog|docstrings?|tutorial|user guide",
         files=r"\.(?:md|rst|adoc)$|(?:^|/)docs?/",
@@ -124,8 +124,8 @@ KINDS = (
         "new-resource",
         ("resource", "feature"),
         """\
-- Look how a neighbouring resource is built, and build this one the same way, in the same layers.
-- Test the good case, each refusal, and the bounds of each value.""",
+- Read how a similar resource is built, and build this one the same way, in the same layers.
+- Test the good case, each rejection, and the limits of each value.""",
         r"crud|resources?|apis?|endpoints?|services?|handlers?|controllers?",
         domains=("resource",),
     ),
@@ -135,8 +135,8 @@ DOMAINS = (
         "auth",
         ("authentication", "authorization", "authorisation", "security", "login"),
         """\
-- Deny by default: what is not allowed expressly is refused, and a test says so.
-- Use the libraries and patterns that are here for passwords, tokens and sessions; invent none.
+- Deny by default: reject what is not explicitly allowed, and test that.
+- Use the existing libraries and patterns for passwords, tokens and sessions; invent none.
 - Never log a credential or a token, nor put one into a test as a literal.""",
         r"auth(?:entication|ori[sz]ation|enticate|ori[sz]e)?|log ?in|log ?out|sign[ -]?(?:in|up)"
         r"|passwords?|oauth\w*|jwt|tokens?|sessions?|permissions?|roles?|rbac|sso|2fa|mfa",
@@ -147,7 +147,7 @@ DOMAINS = (
         "data",
         ("database", "db", "schema", "model"),
         """\
-- Keep in one place what must change together: schema, models, and what reads and writes them.""",
+- Keep together what must change together: schema, models, and the code that uses them.""",
         r"migrat(?:e|es|ion|ions|ing)|databases?|schemas?|tables?|columns?|(?:data ?)?models?"
         r"|backfill|sql|orm|alembic|index(?:es)? on",
         files=r"(?:^|/)(?:migrations?|alembic|models?|schemas?)/|\.sql$|(?:^|/)models?\.\w+$",
@@ -158,7 +158,7 @@ DOMAINS = (
         "ui",
         ("frontend", "front-end", "component", "view", "page"),
         """\
-- Use the components and styles that are here; what a person sees is tested as a person uses it.
+- Use the existing components and styles; test the interface as a person uses it.
 - Show what is loading, what is empty and what failed.
 - Everything works with the keyboard and has a name for a screen reader.""",
         r"ui|ux|front[ -]?end|components?|pages?|screens?|buttons?|forms?|css|layout|dialogs?"
@@ -171,9 +171,9 @@ DOMAINS = (
         "infra",
         ("infrastructure", "ops", "ci", "build", "deploy", "devops", "tooling", "setup", "chore"),
         """\
-- What you set up must work on a machine that has nothing of it: pin what you depend on.
-- Put no credential into a file: name the variable that holds it.
-- A script may be run twice, ends at the first failure, and says what it does.""",
+- The setup must work on a clean machine: pin your dependencies.
+- Put no credentials into files: name the variable that holds each.
+- A script can run twice, stops at the first failure, and prints what it does.""",
         r"ci|docker\w*|deploy(?:s|ment|ments)?|pipelines?|terraform|kubernetes|helm|makefile"
         r"|infrastructure|packaging|monitoring|tooling|scaffold\w*|dependencies|lint(?:er|ing)?",
         files=r"(?:^|/)(?:Dockerfile|Makefile|docker-compose\.ya?ml|compose\.ya?ml|pyproject\.toml"
@@ -185,7 +185,7 @@ DOMAINS = (
         "api",
         ("endpoint", "service", "backend", "rest", "graphql"),
         """\
-- Begin with the contract: what goes in, what comes out, and every way in which it is refused.""",
+- Begin with the contract: inputs, outputs, and every reason for a rejection.""",
         r"apis?|endpoints?|rest|graphql|routes?|crud|services?|handlers?|controllers?"
         r"|(?:get|post|put|patch|delete) /\S*",
         files=r"(?:^|/)(?:api|routes?|routers?|controllers?|handlers?|endpoints?)/",

@@ -75,7 +75,7 @@ def name_unwritten(
             headings.append(f"## {behind.id}: {title}")
         many = len(one.titles)
         what = f"these {many} items look like tasks" if many > 1 else "this item looks like a task"
-        message = f"{what}, but only a heading with an id begins one"
+        message = f"{what}, but a task needs a heading with an id"
         hint = f"write each as a heading, with its fields below it: {join_few(headings)}"
         at = len(one.text) - len(one.text.lstrip()) + 1
         width = len(one.text.strip())

@@ -142,8 +142,8 @@ def command(field: Field) -> str:
     """A shell line."""
     text = literal(field.values[0].text) if field.values else ""
     if text.startswith(("|", ">")):
-        hint = "write it on one line, or its lines in a fence below - Command:"
-        raise complain(field, "a block of YAML is no command", hint)
+        hint = "write it on one line, or in a fenced block below - Command:"
+        raise complain(field, "a YAML block is not a valid command", hint)
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
@@ -191,7 +191,7 @@ def priority(field: Field) -> int | None:
     if text in _PRIORITY_WORDS:
         return _PRIORITY_WORDS[text]
     if text not in PRIORITIES:
-        raise complain(field, f'"{text}" is no priority', f"write one of {', '.join(PRIORITIES)}")
+        raise complain(field, f'unknown priority "{text}"', f"write one of {', '.join(PRIORITIES)}")
     return PRIORITIES.index(text)
 
 
@@ -199,7 +199,7 @@ def model(field: Field) -> str:
     """A model's name, as the agent program or the provider knows it."""
     text = whole(field).strip("`")
     if text and not re.fullmatch(r"[A-Za-z0-9][^\s`]*", text):
-        raise complain(field, f'"{text}" is no name of a model', "write one name, without blanks")
+        raise complain(field, f'"{text}" is not a valid model name', "use one name without spaces")
     return text
 
 
@@ -210,9 +210,7 @@ def percent(field: Field) -> float | None:
     if not text:
         return None
     if match is None or float(match[1]) > _ALL_PERCENT:
-        raise complain(
-            field, f'"{text}" is no percentage', "write a number from 0 to 100, such as 80%"
-        )
+        raise complain(field, f'"{text}" is not a valid percentage', "write 0 to 100, such as 80%")
     return float(match[1])
 
 
@@ -275,7 +273,7 @@ def outputs(field: Field) -> tuple[str, ...]:
     found = paths(field)
     anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
     if anything and len(found) > 1:
-        raise complain(field, "any stands beside other paths", "write any alone, or only the paths")
+        raise complain(field, "any is listed with other paths", "write only any, or only the paths")
     return ("any",) if anything else found
 
 
@@ -296,14 +294,14 @@ def path_complaint(path: str) -> tuple[str, str] | None:
     # NTFS drops blanks and dots at a name's end, and file systems may fold case: each of these
     # opens git's own folder.
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
-        return f'bad path "{path}": it lies in .git', "no task may write git's own files"
+        return f'bad path "{path}": it is inside .git', "no task may write git's own files"
     if lines := re.search(r"(?<=\w):\d+(?:-\d+)?$", path):
-        hint = f"write {path[: lines.start()]}: any of its lines may be written"
-        return f'bad path "{path}": it names lines', hint
+        hint = f"write {path[: lines.start()]}: a task may change any line"
+        return f'bad path "{path}": it has line numbers', hint
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return f'bad path "{path[:40]}…": it is longer than {LONGEST_PATH} bytes', "shorten it"
     if not path.strip() or any(ord(sign) < ord(" ") for sign in path):
-        return f'bad path "{path}": it has characters no path has', "write the path in a code span"
+        return f'bad path "{path}": it has invalid characters', "write the path in a code span"
     return None
 
 
@@ -323,7 +321,7 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
             if known := task_id(f"TASK-{number[1]}" if number else item, prefixes):
                 found.append(known)
             else:
-                message = f'"{plain(part)}" is no task id'
+                message = f'"{plain(part)}" is not a valid task id'
                 bad.append(complain_at(entry, message, "write ids such as TASK-001, or none"))
     if bad:
         raise BadValueError(*bad)
@@ -339,7 +337,7 @@ def resources(field: Field) -> tuple[Resource, ...]:
         name, amount = name.casefold().rstrip(":"), amount.strip()
         if lacks := explain_lacking(name, amount or _ONE.get(name, "1")) or _nothing(amount):
             message = f'bad amount "{entry.text}": it must be {lacks}'
-            bad.append(complain_at(entry, message, "write such as gpu 1, port 5432, memory 4GB"))
+            bad.append(complain_at(entry, message, "for example gpu 1, port 5432, memory 4GB"))
         found.append(Resource(name, amount or "1"))
     if bad:
         raise BadValueError(*bad)
@@ -376,7 +374,7 @@ def budget(field: Field) -> Budget:
         part = _budget_part(plain(entry.text).casefold())
         if part is None or not part[1] < _MOST_BUDGET:
             message = f'unknown budget "{entry.text}"'
-            hint = "write such as 5 attempts, 30 minutes, 200k tokens, $5"
+            hint = "for example 5 attempts, 30 minutes, 200k tokens, $5"
             raise BadValueError(complain_at(entry, message, hint))
         found[part[0]] = part[1]
     attempts, tokens = found.get("attempts"), found.get("tokens")

@@ -77,7 +77,7 @@ class Place:
         """The project's folder in the tree. Raises RunnerError where a link leads away from it."""
         if (folder := self.folders[-1]) != self.tree / self.start:
             raise RunnerError(
-                "a link is in the place of the project's folder",
+                "a symbolic link is in place of the project's folder",
                 where=self.start,
                 hint="the runner never follows links",
                 code=ExitCode.CONFLICT,

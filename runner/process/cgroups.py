@@ -139,10 +139,10 @@ class Group:
         if any(_count(file, "oom_kill") for file in memory):
             bound = (self.limits.together or 0) / 2**20
             more = f"{bound:g} MiB of memory" if bound else "memory"
-            reached.append(f"the command used more than its {more} and was ended")
+            reached.append(f"the command used more than its {more} and was stopped")
         if self.has_written_too_much():
             size = format_size(self.limits.disk or 0)
-            reached.append(f"the command wrote more than its {size} to disk and was ended")
+            reached.append(f"the command wrote more than {size} to disk and was stopped")
         return reached
 
     def has_written_too_much(self) -> bool:
@@ -252,16 +252,16 @@ def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str,
     held = grounds.held
     unheld = []
     if limits.processors and "cpu" not in held:
-        unheld.append("processors is not held: no cgroup for it can be made here (cpu)")
+        unheld.append("processors is not enforced: no cgroup can be created for it here (cpu)")
     for name in ("disk", "io"):
         if not getattr(limits, name):
             continue
         if "io" not in held:
-            unheld.append(f"{name} is not held: no cgroup for it can be made here (io)")
+            unheld.append(f"{name} is not enforced: no cgroup can be created for it here (io)")
         elif not limits.device:
-            unheld.append(f"{name} is not held: scratch trees lie on no disk of its own number")
+            unheld.append(f"{name} is not enforced: the disk of the scratch trees has no number")
         elif grounds.blkio:
-            unheld.append(f"{name} holds only for what passes by the page cache (cgroup version 1)")
+            unheld.append(f"{name} is enforced only for I/O without page cache (cgroup version 1)")
     return tuple(unheld)
 
 

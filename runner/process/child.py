@@ -275,7 +275,7 @@ def _read_report(output: bytes) -> Report:
         return Report(int(last[1][:9]), "", b"".join(words), _seconds(spent) if spent else None)
     refused = any(line.startswith(b"bwrap: ") for line in lines)
     text = output.decode("utf-8", "replace").strip()
-    return Report(0, f"the sandbox could not be made: {text}" if refused else "", output)
+    return Report(0, f"the sandbox could not be created: {text}" if refused else "", output)
 
 
 def _seconds(spent: re.Match[bytes]) -> float:

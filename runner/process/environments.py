@@ -141,13 +141,13 @@ def find_lent_program(
 def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
     """What is wrong with such a program, and how it is mended."""
     there = next((name for name in IN_REPOSITORY if (root / name / _MARK).is_file()), "")
-    message = f'"{program}" would be that of the runner\'s own environment ({sys.prefix})'
+    message = f'"{program}" would come from the runner\'s own environment ({sys.prefix})'
     if there:
-        return f"{message}: {there} has none", f"{there}/bin/python -m pip install pytest"
+        return f"{message}: not installed in {there}", f"{there}/bin/python -m pip install pytest"
     if (root / "poetry.lock").is_file():
-        return message, "poetry install, with pytest among its packages"
+        return message, "poetry install, with pytest in its dependencies"
     if (root / "uv.lock").is_file():
-        return message, "uv sync, with pytest among its packages"
+        return message, "uv sync, with pytest in its dependencies"
     package = " -e ." if _load_toml(root / "pyproject.toml").get("project") else ""
     install = f"{IN_REPOSITORY[0]}/bin/python -m pip install pytest{package}"
     return message, f"python3 -m venv {IN_REPOSITORY[0]} && {install}"

@@ -112,7 +112,7 @@ class InteractiveProcess:
         until = effects.monotonic() + seconds
         while b"\n" not in self._heard:
             if len(self._heard) > LONGEST_LINE:
-                raise InteractiveProcessOver("said a line without an end")
+                raise InteractiveProcessOver("printed a line that is too long")
             self._wait(self._output, select.POLLIN, until)
             chunk = os.read(self._output, _CHUNK)
             if not chunk:

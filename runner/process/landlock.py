@@ -79,8 +79,8 @@ _SOCKETS = {
     Network.YES: Sockets.ANY,
 }
 _NEVER = (
-    "network loopback is as yes, and no has no loopback of its own",
-    "modes and times of your own files can be changed, and /tmp cannot be written by that name",
+    "network loopback allows all, like yes; network no has no private loopback",
+    "commands can change modes and times of your own files, and cannot write to /tmp",
 )
 
 
@@ -101,7 +101,7 @@ class Landlock:
         """The shell that sets the limits, in the scratch tree, restricted before it starts."""
         place = command.place
         if command.network is Network.REGISTRIES:
-            raise ValueError("landlock cannot hold its network to registries; bubblewrap can")
+            raise ValueError("landlock cannot limit the network to registries; bubblewrap can")
         own = own_folder(place)
         environ = inner_environment(command.environment, own)
         shell = ("/bin/sh", "-c", f'{ulimits(command.limits)}; exec "$@"', "sh")
@@ -122,9 +122,9 @@ class Landlock:
     def gaps(self) -> tuple[str, ...]:
         """What it does not hold, some of it by this kernel's version."""
         lacking = {
-            "TCP is held by the call filter alone": _WITH_PORTS,
-            "controls of devices are not held": _WITH_DEVICES,
-            "signals to the person's other processes are not held": _WITH_SCOPE,
+            "TCP is limited only by the system call filter": _WITH_PORTS,
+            "device controls (ioctl) are not blocked": _WITH_DEVICES,
+            "signals to your other processes are not blocked": _WITH_SCOPE,
         }
         gaps = [*_NEVER, *(text for text, since in lacking.items() if self.version < since)]
         if not seccomp.program(Sockets.NONE):
@@ -230,10 +230,10 @@ def _allow(ruleset: int, path: str, access: int) -> None:
 def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | str:
     """Landlock as it works on this machine, or the reason why it does not: a process is started."""
     if sys.platform != "linux":
-        return "Landlock is a part of Linux"  # elsewhere the same numbers are other system calls
+        return "Landlock exists only on Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()
     if version < OLDEST:
-        return f"Landlock needs Linux 6.2, and to be switched on (version {version} of {OLDEST})"
+        return f"Landlock needs Linux 6.2 and must be enabled (version {version} of {OLDEST})"
     problems: list[str] = []
 
     def attempt() -> None:
@@ -245,7 +245,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
             # Opening this device for writing does nothing and succeeds, for any user, where no rule
             # holds: so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
-            problems.append("" if code else f"it let a write pass: {words!r}")
+            problems.append("" if code else f"it did not block a write: {words!r}")
         except OSError as problem:
             problems.append(f"{problem.filename}: {problem.strerror}")
 

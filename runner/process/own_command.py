@@ -227,8 +227,8 @@ def ask_for_secret(
         except subprocess.TimeoutExpired:
             if cancelled() or effects.monotonic() > until:
                 _end(asked)
-                late = f"it said nothing in {seconds:g} s"
-                return Answer(trouble="it was ended" if cancelled() else late)
+                late = f"it printed nothing within {seconds:g} s"
+                return Answer(trouble="it was cancelled" if cancelled() else late)
         else:
             return _read(output, asked.returncode)
 
@@ -258,13 +258,13 @@ def _read(output: bytes, code: int) -> Answer:
     if code:
         return Answer(trouble=f"it ended with exit code {code}")
     if len(output) > _MOST:
-        return Answer(trouble="it said more than 64 kB")
+        return Answer(trouble="it printed more than 64 kB")
     try:
         value = output.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        return Answer(trouble="it said no text in UTF-8")
+        return Answer(trouble="it printed text that is not UTF-8")
     if "\0" in value:
-        return Answer(trouble="it said a NUL byte, which no variable can hold")
+        return Answer(trouble="it printed a NUL byte, which no variable can contain")
     if len(value.strip()) < 4:  # noqa: PLR2004  what redaction would blot out ordinary text by
-        return Answer(trouble="it said less than 4 characters, too few to be hidden")
+        return Answer(trouble="it printed fewer than 4 characters, too few to redact")
     return Answer(value)

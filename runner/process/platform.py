@@ -64,7 +64,7 @@ def _elsewhere() -> ModuleType | None:
         from runner.process import process_table
     except ModuleNotFoundError as error:  # on Linux psutil is not installed along
         raise RunnerError(
-            "there is no /proc here, and without it nothing is known of processes",
+            "/proc not found: processes cannot be listed",
             hint="mount -t proc proc /proc, or run where it is mounted",
         ) from error
     return process_table

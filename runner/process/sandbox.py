@@ -37,7 +37,7 @@ else:
 WORDS = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
 _HINTS = {
     "bubblewrap": ", or set sandbox = none in your own settings",
-    "seatbelt": "it is a part of macOS alone; set sandbox = auto in your own settings",
+    "seatbelt": "seatbelt exists only on macOS; set sandbox = auto in your own settings",
     "landlock": " and set sandbox = auto in your own settings",
 }
 # user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
@@ -47,20 +47,20 @@ _CLOSED = (
         "kernel/apparmor_restrict_unprivileged_userns",
         "1",
         (
-            "AppArmor closes user namespaces here; to open them for bwrap alone, write "
+            "AppArmor blocks user namespaces; to allow them for bwrap only, write "
             "`abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` to "
-            "/etc/apparmor.d/bwrap and load it by `apparmor_parser -r /etc/apparmor.d/bwrap`"
+            "/etc/apparmor.d/bwrap and load it with `apparmor_parser -r /etc/apparmor.d/bwrap`"
         ),
     ),
     (
         "kernel/unprivileged_userns_clone",
         "0",
-        "the kernel closes user namespaces; `sysctl kernel.unprivileged_userns_clone=1` opens them",
+        "user namespaces are disabled; enable: `sysctl kernel.unprivileged_userns_clone=1`",
     ),
     (
         "user/max_user_namespaces",
         "0",
-        "the kernel allows no user namespace; `sysctl user.max_user_namespaces=10000` allows some",
+        "user namespaces are disabled; enable: `sysctl user.max_user_namespaces=10000`",
     ),
 )
 """A file below /proc/sys, what it says where it closes bubblewrap's door, and what opens it."""
@@ -161,9 +161,9 @@ def choose_sandbox(
     Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
-        raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
+        raise RunnerError(f'unknown sandbox "{wanted}"', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
-        return NoSandbox("the settings say so")
+        return NoSandbox("disabled in the settings")
     found = _probe(wanted, read, hidden)
     if isinstance(found, str):
         raise RunnerError(
@@ -187,7 +187,7 @@ def explain_opening(settings: Path = Path("/proc/sys")) -> str:
             continue
         if value.strip() == closed:
             return opening
-    return "start this machine or container so that user namespaces are allowed in it"
+    return "allow user namespaces when you start this machine or container"
 
 
 def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ class Bubblewrap:
     def gaps(self) -> tuple[str, ...]:
         """What this version, on this machine, does not hold."""
         lacking = {
-            "no bound on what is written to HOME and /tmp": "--size" not in self.features,
+            "no size limit on HOME and /tmp": "--size" not in self.features,
             f"no filter of system calls for {seccomp.machine()}": not seccomp.program(Sockets.ANY),
         }
         return tuple(text for text, lacks in lacking.items() if lacks)
@@ -371,4 +371,4 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
         code, output = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:
             return found
-    return output.decode("utf-8", "replace").strip() or "it ended without a word"
+    return output.decode("utf-8", "replace").strip() or "it exited without output"

@@ -62,8 +62,8 @@ _OF_A_NETWORK = ("com.apple.SystemConfiguration.configd", "com.apple.trustd")
 _RESOLVER = "/private/var/run/mDNSResponder"
 _HERE = '"localhost:*"'
 _NEVER = (
-    "network loopback is the machine's own, and other programs listen there",
-    "the proposal is not at the repository's own path, and other processes are seen",
+    "network loopback is shared with other programs of this machine",
+    "the proposal is not at the repository's own path; other processes are visible",
 )
 _PATIENCE = 10.0
 
@@ -90,7 +90,7 @@ class Seatbelt:
         """
         place = command.place
         if command.network is Network.REGISTRIES:
-            raise ValueError("seatbelt cannot hold its network to registries; bubblewrap can")
+            raise ValueError("seatbelt cannot limit the network to registries; bubblewrap can")
         own = own_folder(place)
         try:
             profile = write_profile(command, own, self.read, self.hidden)
@@ -214,11 +214,11 @@ def _above(paths: Iterable[str]) -> list[str]:
 def _quote(text: str) -> str:
     """The text in a profile's quotes; what has a meaning of its own there is refused."""
     if not text or any(letter < " " or letter == "\x7f" for letter in text):
-        raise ValueError(f"no profile can name this path: {text!r}")
+        raise ValueError(f"a sandbox profile cannot contain this path: {text!r}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"no profile can name this path: {text!r}") from error
+        raise ValueError(f"a sandbox profile cannot contain this path: {text!r}") from error
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -236,7 +236,7 @@ def probe(
     It fails closed: a profile that the system takes and does not hold is no sandbox.
     """
     if not os.access(program, os.X_OK):
-        return f"there is no {program}"
+        return f"{program} not found"
     with tempfile.TemporaryDirectory(prefix="runner-") as folder, socket.socket() as open_port:
         open_port.bind(("127.0.0.1", 0))
         open_port.listen()
@@ -253,10 +253,10 @@ def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
     trials = (
         # what is tried, whether it must work, what is wrong otherwise
         (("/bin/sh", "-c", ": > inside && cat inside"), True, "no command runs in it"),
-        (("/bin/sh", "-c", ': > "$1"', "sh", str(out / "new")), False, "it let a write pass"),
+        (("/bin/sh", "-c", ': > "$1"', "sh", str(out / "new")), False, "it did not block a write"),
         (("/bin/cat", str(out / "secret")), False, "it let a file be read"),
         ((sys.executable, "-I", "-S", "-c", "pass"), True, "no Python runs in it"),
-        ((sys.executable, "-I", "-S", "-c", _TRY, str(port)), False, "it let a connection pass"),
+        ((sys.executable, "-I", "-S", "-c", _TRY, str(port)), False, "it let a connection through"),
     )
     for argv, works, wrong in trials:
         code, output = _try_one(found, top, argv)

@@ -39,7 +39,7 @@ _POLL = 0.1
 _TELL_EVERY = 0.25
 _LINGERS = 0.05
 """Seconds after its end in which a command that leaves nothing behind is gone."""
-_NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
+_NOT_HELD = b"runner: without a sandbox, network registries is treated as yes\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between tries to start a command that the system would not start."""
 # All else of execve(2) and fork(2) passes or is of the machine: EAGAIN (too many processes),
@@ -129,10 +129,10 @@ def make_group(command: Command) -> Group | None:
 
 def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
     if gone:
-        message = "the scratch tree is gone: something removed it while a command was to start"
+        message = "the scratch tree is missing: something removed it before a command started"
     else:
-        message = f"this machine starts no command: {problem.strerror}"
-    hint, where = "nothing of the task is to blame; run again to go on", str(problem.filename or "")
+        message = f"this machine cannot start commands: {problem.strerror}"
+    hint, where = "the task is not the cause; run again to continue", str(problem.filename or "")
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 

@@ -42,7 +42,7 @@ class _Reading(io.RawIOBase):
         except TimeoutError:
             if time.monotonic() < self._until:
                 raise
-            raise TimeoutError(f"its answer did not end within {SECONDS:g} s") from None
+            raise TimeoutError(f"no complete response within {SECONDS:g} s") from None
 
     def _read_some(self, buffer: Any) -> int | None:
         left = self._until - time.monotonic()

@@ -95,8 +95,8 @@ class Lender:
     def require(self) -> None:
         """Raise RunnerError where the repository is no longer at its place."""
         if not self.objects.is_dir():
-            hint = "something moved or removed it during the run; run again where it is now"
-            where, gone = str(self.objects), "the repository is gone from where it was"
+            hint = "it was moved or removed during the run; run again where it is now"
+            where, gone = str(self.objects), "the repository is no longer at this path"
             raise RunnerError(gone, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 

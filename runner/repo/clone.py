@@ -64,7 +64,7 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         raise RunnerError(
             f"{base} of {remote} cannot be cloned",
             detail=answer.stderr.strip()[-2000:],
-            hint=f"look at the address and your login: git ls-remote {remote}",
+            hint=f"check the address and your login: git ls-remote {remote}",
         )
     effects.step("replace", place)
     # In one step: who is killed before it leaves a folder by another name, which the next clone
@@ -117,9 +117,9 @@ def switch_branch(
 def make_refusal(what: str, output: str) -> RunnerError:
     """The error for what the remote does not take, with its own words."""
     return RunnerError(
-        f"{ORIGIN} does not take {what}",
+        f"{ORIGIN} rejected {what}",
         detail=output,
-        hint="whoever builds here needs to be able to push branches",
+        hint="the account that builds here needs permission to push branches",
         code=ExitCode.CONFLICT,
     )
 
@@ -135,7 +135,7 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
         if tip is None:
             return ""
         if repository.git.ask("rev-parse", "--verify", "--quiet", BEGAN).exit:
-            return "it had commits before it was worked on here"
+            return "it had commits before the work here began"
         here = repository.git.ask("rev-parse", "--verify", "--quiet", ref).out.decode().strip()
         if here != tip:
             return "somebody pushed to it"
@@ -146,7 +146,7 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
         case Swap.MOVED:
             return "somebody pushed to it"
         case Swap.REFUSED:
-            return "the remote does not let it be deleted"
+            return "the remote refuses to delete it"
 
 
 def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) -> bool:

@@ -195,7 +195,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
         ) from error
     if answer.exit:
         raise RunnerError(
-            "the commit could not be signed, and git's configuration asks for it",
+            "the commit could not be signed, and git's configuration requires it",
             detail=answer.stderr.strip(),
             hint="unlock your signing key, or `git config commit.gpgSign false`; then run again",
             code=ExitCode.PERSON,

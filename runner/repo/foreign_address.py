@@ -39,20 +39,20 @@ _LONGEST = 2000
 def require_address(address: str) -> str:
     """An address that git may be given: a path becomes absolute. Raises RunnerError for others."""
     if not address or address.startswith("-") or not address.isprintable() or " " in address:
-        raise _refuse(address, "this is no address of a repository")
+        raise _refuse(address, "not a valid address of a repository")
     if _HELPER.match(address):
-        raise _refuse(address, "this address names a program, which would be run")
+        raise _refuse(address, "this address names a program that git would run")
     if "://" in address:
         try:
             parts = urlsplit(address)
         except ValueError as error:  # a bracket without its end, letters that stand for others
-            raise _refuse(address, "this is no address of a repository") from error
+            raise _refuse(address, "not a valid address of a repository") from error
         if parts.scheme not in PROTOCOLS.split(":"):
-            raise _refuse(address, f"git is not asked by {parts.scheme}")
+            raise _refuse(address, f"{parts.scheme} is not a supported protocol")
         if parts.password is not None or redact(address) != address:  # a token as a name, too
-            raise _refuse("", "an address with a password is kept for all to read")
+            raise _refuse("", "an address must not contain a password: everybody can read it")
         if parts.netloc.startswith("-"):  # ssh would read it as an option
-            raise _refuse(address, "this is no address of a repository")
+            raise _refuse(address, "not a valid address of a repository")
         return address
     # Neither raises: a name may be too long for the system, and a person of it unknown.
     if _SSH.match(address) and not os.path.exists(address):  # noqa: PTH110
@@ -61,7 +61,7 @@ def require_address(address: str) -> str:
 
 
 def _refuse(address: str, why: str) -> RunnerError:
-    hint = "https://HOST/NAME.git, git@HOST:NAME.git or a path; a login by --credential NAME"
+    hint = "https://HOST/NAME.git, git@HOST:NAME.git or a path; log in with --credential NAME"
     return RunnerError(why, where=address, hint=hint)
 
 
@@ -75,14 +75,14 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
         return {}
     if not address.startswith("https://") or not _VARIABLE.fullmatch(credential):
         raise RunnerError(
-            "a credential is the name of a variable with a token for an https address",
+            "a credential needs an https address and the name of a variable with a token",
             where=address,
-            hint="--credential SHOP_TOKEN; for ssh, keys of your own are used",
+            hint="--credential SHOP_TOKEN; ssh uses your own keys",
         )
     if not environ.get(credential):
         raise RunnerError(
             f"the variable {credential} is not set here",
-            hint=f"{credential}=… in the environment of whoever builds {address}",
+            hint=f"set {credential}=… in the environment that builds {address}",
         )
     parts = urlsplit(address)
     # git runs a helper that begins with `!` in a shell (gitcredentials(7), CUSTOM HELPERS), which
@@ -104,9 +104,9 @@ def require_permitted(address: str, credential: str, permitted: Collection[str])
     host = urlsplit(address).netloc.rpartition("@")[2] if "://" in address else ""
     if credential and f"{credential}@{host}" not in permitted:
         raise RunnerError(
-            f"{credential} may not be told to {host or 'this address'} from here",
+            f"{credential} may not be sent to {host or 'this address'} from here",
             where=address,
-            hint=f'worker_credentials = ["{credential}@{host or "HOST"}"] in your own settings',
+            hint=f'set worker_credentials = ["{credential}@{host or "HOST"}"] in your own settings',
         )
 
 
@@ -120,9 +120,9 @@ def require_within(address: str, folders: Collection[str]) -> None:
     kept = (Path(os.path.realpath(os.path.expanduser(one))) for one in folders)  # noqa: PTH111
     if not any(place.is_relative_to(one) for one in kept):
         raise RunnerError(
-            "a path of this machine is built only where its own settings say so",
+            "a path of this machine is built only if its own settings allow it",
             where=address,
-            hint=f'worker_folders = ["{place.parent}"] in your own settings (runner settings)',
+            hint=f'set worker_folders = ["{place.parent}"] in your own settings (runner settings)',
         )
 
 
@@ -154,7 +154,7 @@ def find_branches(
             "this repository does not answer",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
-            hint=f"look at the address and your login: git ls-remote {address}",
+            hint=f"check the address and your login: git ls-remote {address}",
         )
     output = answer.out.decode("utf-8", "replace")
     found = _HEAD.search(output)
@@ -206,7 +206,7 @@ def clone_address(
             f"{base} cannot be cloned",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
-            hint=f"look at the address and your login: git ls-remote {address}",
+            hint=f"check the address and your login: git ls-remote {address}",
         )
     effects.step("replace", place)
     new.rename(place)
@@ -234,7 +234,7 @@ def update_mirror(
             "this repository cannot be copied",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
-            hint=f"look at the address and your login: git ls-remote {address}",
+            hint=f"check the address and your login: git ls-remote {address}",
         )
 
 

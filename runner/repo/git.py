@@ -84,7 +84,7 @@ class StoppedError(RunnerError):
     """Whoever waited wants it no more: the run ends, or a person ended the task."""
 
     def __init__(self) -> None:
-        super().__init__("stopped before it was done")
+        super().__init__("stopped before it finished")
 
 
 class UnusualError(Exception):
@@ -144,7 +144,7 @@ class Git:
             raise
         if outputs is None:
             _end(process, patience=0)
-            raise GitTimeoutError(words[0], f"no end after {seconds:.1f} seconds", -9)
+            raise GitTimeoutError(words[0], f"timed out after {seconds:.1f} seconds", -9)
         out, stderr = outputs
         return Answer(process.returncode, out, stderr.decode(errors="replace"))
 
@@ -374,7 +374,7 @@ def _wrap_process(
             raise cause from None
         if again:  # the folder that we stand in was moved between GitPython's look and its start
             return _wrap_process(stranger, argv, variables, again=False)
-        hint = "run again to go on; if git is missing, install it"
+        hint = "run again; if git is missing, install it"
         raise RunnerError("git could not be started", hint=hint) from error
 
 

@@ -96,7 +96,9 @@ def find_project(start: Path) -> Path:
     """
     folders = find_git(start)
     if folders is None:
-        raise RunnerError("this folder is in no git repository", where=str(start), hint="git init")
+        raise RunnerError(
+            "this folder is not in a git repository", where=str(start), hint="git init"
+        )
     here = Path(os.path.realpath(start))
     for folder in (here, *here.parents):
         if any((folder / plan).is_file() for plan in PLANS):
@@ -104,9 +106,9 @@ def find_project(start: Path) -> Path:
         if folder == folders.top:
             break
     below = _find_below(here)
-    hint = f"cd {shlex.quote(below[0])}, where one is" if below else "runner init"
+    hint = f"cd {shlex.quote(below[0])}, which has one" if below else "runner init"
     hint += f"; or {', '.join(below[1:])}" if below[1:] else ""
-    raise RunnerError("there is no TASK-GRAPH.md here", where=str(start), hint=hint)
+    raise RunnerError("TASK-GRAPH.md not found", where=str(start), hint=hint)
 
 
 def _find_below(top: Path) -> list[str]:
@@ -172,7 +174,9 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
     """What HEAD says now and no more. Raises RunnerError when `root` is in no git repository."""
     folders = folders or find_git(root)
     if folders is None:
-        raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
+        raise RunnerError(
+            "this folder is not in a git repository", where=str(root), hint="git init"
+        )
     # Refs are then no files, and HEAD is a stub that says `ref: refs/heads/.invalid` (git's
     # reftable documentation).
     if os.path.isdir(f"{folders.common}/reftable"):  # noqa: PTH112 - asked for every task

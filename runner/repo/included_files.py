@@ -49,7 +49,7 @@ class Refused(NamedTuple):
     @property
     def shown(self) -> str:
         """One line about it."""
-        return f"{self.name} is not copied into scratch trees: {self.why}"
+        return f"not copied into scratch trees: {self.name}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Matches:
     @property
     def lines(self) -> tuple[str, ...]:
         """What a run says of them as it begins."""
-        copied = f"ignored files are copied to where tasks run: {join_few(self.names)}"
+        copied = f"ignored files are copied into scratch trees: {join_few(self.names)}"
         return (*((copied,) if self.names else ()), *(one.shown for one in self.refused))
 
     @property
@@ -87,8 +87,8 @@ def find_matches(
     try:
         return _match(repository, patterns, leaves_out)
     except GitTimeoutError:
-        why = f"git did not find all that the patterns match within {_SECONDS:.0f} seconds"
-        return Matches(refused=(Refused("what .worktreeinclude names", why),))
+        why = f"git did not find all matches within {_SECONDS:.0f} seconds"
+        return Matches(refused=(Refused("files in .worktreeinclude", why),))
 
 
 def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], bool]) -> Matches:
@@ -143,14 +143,14 @@ def _folders_above(path: str) -> Iterator[str]:
 def _find_obstacle(top: Path, path: str) -> str:
     """Why a match is not copied; empty for a plain file."""
     if path.endswith("/") or ".git" in path.casefold().split("/"):
-        return "it is a git repository of its own"
+        return "it is a separate git repository"
     try:
         mode = (top / path).lstat().st_mode
     except OSError:
         return "it cannot be read"
     if stat.S_ISLNK(mode):
-        return "it is a link"
-    return "" if stat.S_ISREG(mode) else "it is no plain file"
+        return "it is a symbolic link"
+    return "" if stat.S_ISREG(mode) else "it is not a regular file"
 
 
 def _size(top: Path, path: str) -> int:

@@ -47,10 +47,7 @@ class _Sides:
 
 
 def carry(
-    git: Git,
-    prefix: Prefix,
-    bases: tuple[str | None, str | None],
-    changes: Sequence[Change],
+    git: Git, prefix: Prefix, bases: tuple[str | None, str | None], changes: Sequence[Change]
 ) -> Merged:
     """Carry changes from the old base to the new one, path by path.
 
@@ -191,7 +188,7 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
         words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z")
         answer = git.ask(*words, base, head)
         if answer.exit == _USAGE:
-            hint = "git 2.38 or newer merges without a work tree; git --version"
+            hint = "install git 2.38 or newer; check with git --version"
             raise RunnerError("this git is too old to merge for a gate", hint=hint)
         if answer.exit not in (0, _CONFLICT):
             raise GitError("merge-tree", answer.stderr, answer.exit)
@@ -219,11 +216,11 @@ def _git_apart(repository: Repository, box: Path) -> Git:
 def _make_unrelated(repository: Repository) -> RunnerError:
     if (repository.folders.common / "shallow").is_file():
         return RunnerError(
-            "this clone is too shallow: it does not hold where base and pull request part",
+            "this clone is too shallow: it lacks the merge base of base and pull request",
             hint="git fetch --unshallow; in GitHub Actions: actions/checkout with fetch-depth: 0",
         )
     return RunnerError(
         "base and pull request share no history",
-        hint="name the branch it is to be merged into: --base REV",
+        hint="name the target branch: --base REV",
         code=ExitCode.PERSON,
     )

@@ -140,7 +140,7 @@ class Objects:
                 self.memory.commits[tree] = root
             return self.entries(root)
         if kind != "tree":
-            raise GitError("cat-file", f"{tree} is no tree that is here", 1)
+            raise GitError("cat-file", f"{tree} is not a tree of this repository", 1)
         # A tree is entries without separators: mode, blank, name, NUL, and then the raw digest,
         # whose bytes may be anything; only its width tells where the next one begins.
         width = hashlib.new(self.object_format).digest_size

@@ -60,7 +60,7 @@ class Pool:
                 folder = self.folder / str(number)
                 effects.make_folder(folder, mode=0o700)
                 return Slot(number, folder, lock, self._held)
-        raise RunnerError("every scratch slot is held by another process", where=str(self.folder))
+        raise RunnerError("every scratch slot is in use by another process", where=str(self.folder))
 
     def _lock(self, number: int) -> int | None:
         """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""

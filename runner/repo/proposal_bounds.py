@@ -85,9 +85,8 @@ class Bounds:
         if len(paths) > self.files:
             raise TooMuchError(
                 "",
-                f"the task left {len(paths):,} files that are new or changed; "
-                f"it may propose {self.files:,} at most",
-                "have git ignore what is made on the way, write fewer files, or raise "
+                f"the task added or changed {len(paths):,} files; the limit is {self.files:,}",
+                "add generated files to .gitignore, write fewer files, or raise "
                 "proposal_files in your settings",
             )
         total, top = 0, os.fsencode(tree)
@@ -95,23 +94,22 @@ class Bounds:
             if path.count(b"/") > _DEEPEST:
                 short = _shorten(inside(text(path)))
                 why = f"{short} is deeper than {_DEEPEST} folders"
-                raise ProposalError(short, why, "leave no such folder")
+                raise ProposalError(short, why, "remove this folder")
             size = _size(os.path.join(top, path))  # noqa: PTH118 - names are bytes, as git has them
             total += size
             if size > self.file_size:
                 shown = inside(text(path))
                 raise TooMuchError(
                     shown,
-                    f"{shown} has {size:,} bytes; a task may propose files of "
-                    f"{self.file_size:,} at most",
-                    "write a smaller file, have git ignore it, or raise proposal_file_size "
+                    f"{shown} has {size:,} bytes; the limit for a file is {self.file_size:,}",
+                    "write a smaller file, add it to .gitignore, or raise proposal_file_size "
                     f"({format_size(self.file_size)}) in your settings",
                 )
         if total > self.size:
             raise TooMuchError(
                 "",
-                f"the task's files have {total:,} bytes; it may propose {self.size:,} at most",
-                "write less, have git ignore what is made on the way, or raise proposal_size "
+                f"the task's files have {total:,} bytes; the limit is {self.size:,}",
+                "write less, add generated files to .gitignore, or raise proposal_size "
                 f"({format_size(self.size)}) in your settings",
             )
         return paths
@@ -132,8 +130,8 @@ def _find_differing(
         short = _shorten(shown)
         raise ProposalError(
             short,
-            f"{short} cannot be opened: it is too deep, or closed",
-            "leave no folder that git cannot look into",
+            f"{short} cannot be opened: it is nested too deeply or not readable",
+            "remove folders that git cannot read",
         )
     return list(dict.fromkeys(path for path in answer.out.split(b"\0") if path))
 
@@ -166,7 +164,7 @@ def _odd(tree: Path, prefix: Prefix, path: str, refused: str) -> Change:
     mode = GITLINK if path.endswith("/") or at.is_dir() else at.lstat().st_mode
     if stat.S_ISREG(mode):
         if f"invalid path '{path}'" not in refused:  # no rule would stop it
-            raise ProposalError(path, f"git could not take up {path!a}", "run again")
+            raise ProposalError(path, f"git could not add {path!a}", "run again")
         mode = 0o100644
     inside = prefix.inside(path.rstrip("/"))
     return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")

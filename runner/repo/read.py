@@ -90,7 +90,7 @@ class Repository:
         folders = find_git(root)
         if folders is None:
             hint = "git init"
-            raise RunnerError("this folder is in no git repository", where=str(root), hint=hint)
+            raise RunnerError("this folder is not in a git repository", where=str(root), hint=hint)
         return cls(Path(os.path.realpath(root)), folders)
 
     def __enter__(self) -> Self:

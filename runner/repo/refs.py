@@ -215,10 +215,10 @@ def require_free(repo: Repository, name: str) -> None:
     # git-check-ref-format(1) looks at the whole ref, where a dash may begin a part; `git tag` takes
     # no name that begins with one.
     if asked.exit or name.startswith("-"):
-        raise RunnerError("git takes no tag of this name", where=name, hint="such as v1.0.0")
+        raise RunnerError("not a valid tag name", where=name, hint="use a name such as v1.0.0")
     if tag_exists(repo, name):
         raise RunnerError(
-            "there is a tag of this name already, and it stays where it is",
+            "this tag already exists, and the runner does not move it",
             where=name,
             hint="choose another name: runner ship --tag NAME",
             code=ExitCode.CONFLICT,

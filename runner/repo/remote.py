@@ -257,7 +257,7 @@ class Remote:
         return RemoteAwayError(
             f"{self.name} {AWAY}",
             detail=_words_of(answer),
-            hint=f"look at the address and your login: git ls-remote {self.name}",
+            hint=f"check the address and your login: git ls-remote {self.name}",
             code=ExitCode.USAGE,
         )
 

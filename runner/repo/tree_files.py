@@ -158,12 +158,12 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
     """
     parts = raw(path).split(b"/")
     if any(part in {b"", b".", b"..", b".git"} or b"\0" in part for part in parts):
-        raise RunnerError(f"{path} is no path of the project")
+        raise RunnerError(f"{path} is not a valid path of the project")
     effects.step("open", path)
     try:
         opened = open_folders(tree, parts[:-1], make=content is not None)
     except NotADirectoryError as error:
-        raise RunnerError(f"{path} cannot be written: a part of it is no folder") from error
+        raise RunnerError(f"{path} cannot be written: a part of it is not a folder") from error
     try:
         if len(opened) == len(parts):
             _replace(opened[-1], parts[-1], mode, content)

@@ -22,7 +22,7 @@ def require_no_windows_drive(folder: Path, mounts: Path = _MOUNTS) -> None:
         return  # no Linux
     if at := find_windows_drive(os.path.realpath(folder), text):
         raise RunnerError(
-            f"this folder is on a drive of Windows ({at}), where files cannot be locked",
+            f"this folder is on a Windows drive ({at}), where files cannot be locked",
             where=str(folder),
             hint="clone it into WSL's own file system, such as ~/src, and run there",
             code=ExitCode.PERSON,

@@ -137,17 +137,17 @@ def _bare(digest: str) -> str:
 def find_shape_faults(statement: Json) -> Iterator[Fault]:
     """What is not as the formats say, each with its place; fields beyond them are passed by."""
     if not isinstance(statement, dict):
-        yield Fault("", "a statement is one JSON object")
+        yield Fault("", "a statement must be one JSON object")
         return
     if statement.get("_type") != STATEMENT:
-        yield Fault("_type", f"it is not {STATEMENT}")
+        yield Fault("_type", f"must be {STATEMENT}")
     yield from _descriptor_faults("subject", statement.get("subject"), named=False)
     predicate = statement.get("predicate")
     look = _PREDICATES.get(str(statement.get("predicateType")))
     if look is None:
-        yield Fault("predicateType", f"it is neither {TEST_RESULT} nor {SUMMARY}")
+        yield Fault("predicateType", f"must be {TEST_RESULT} or {SUMMARY}")
     elif not isinstance(predicate, dict):
-        yield Fault("predicate", "it is an object")
+        yield Fault("predicate", "must be an object")
     else:
         yield from look(predicate)
 
@@ -155,33 +155,33 @@ def find_shape_faults(statement: Json) -> Iterator[Fault]:
 def _result_faults(predicate: Object) -> Iterator[Fault]:
     result = predicate.get("result")
     if result not in RESULTS:
-        yield Fault("predicate.result", f"it is one of {', '.join(RESULTS)}")
+        yield Fault("predicate.result", f"must be one of {', '.join(RESULTS)}")
     yield from _descriptor_faults("predicate.configuration", predicate.get("configuration"))
     lists = [_names(predicate, name) for name in ("passedTests", "warnedTests", "failedTests")]
     for name, found in zip(("passedTests", "warnedTests", "failedTests"), lists, strict=True):
         if found is None:
-            yield Fault(f"predicate.{name}", "it is a list of names")
+            yield Fault(f"predicate.{name}", "must be a list of names")
     passed, warned, failed = (found or [] for found in lists)
     every = [*passed, *warned, *failed]
     if len(set(every)) < len(every):
-        yield Fault("predicate", "a test is named twice")
+        yield Fault("predicate", "a test is listed twice")
     if result == "PASSED" and (warned or failed or not passed):
-        yield Fault("predicate.result", "PASSED, and not every test of it passed")
+        yield Fault("predicate.result", "PASSED, but not every test passed")
     if result == "WARNED" and (failed or not warned):
-        yield Fault("predicate.result", "WARNED, and no test of it was, or one failed")
+        yield Fault("predicate.result", "WARNED, but no test warned, or a test failed")
 
 
 def _summary_faults(predicate: Object) -> Iterator[Fault]:
     if predicate.get("verificationResult") not in ("PASSED", "FAILED"):
-        yield Fault("predicate.verificationResult", "it is PASSED or FAILED")
+        yield Fault("predicate.verificationResult", "must be PASSED or FAILED")
     for name in ("verifier", "policy"):
         if not isinstance(predicate.get(name), dict):
-            yield Fault(f"predicate.{name}", "it is an object")
+            yield Fault(f"predicate.{name}", "must be an object")
     for name in ("timeVerified", "resourceUri"):
         if not isinstance(predicate.get(name), str):
-            yield Fault(f"predicate.{name}", "it is text")
+            yield Fault(f"predicate.{name}", "must be a string")
     if not _names(predicate, "verifiedLevels"):
-        yield Fault("predicate.verifiedLevels", "it is a list of levels")
+        yield Fault("predicate.verifiedLevels", "must be a non-empty list of levels")
     inputs = predicate.get("inputAttestations")
     if inputs != []:
         yield from _descriptor_faults("predicate.inputAttestations", inputs, named=False)
@@ -195,21 +195,21 @@ _PREDICATES: Mapping[str, Callable[[Object], Iterator[Fault]]] = {
 
 def _descriptor_faults(where: str, found: Json, *, named: bool = True) -> Iterator[Fault]:
     if not isinstance(found, list) or not found:
-        yield Fault(where, "it is a list of one resource at least")
+        yield Fault(where, "must be a list of at least one resource")
         return
     seen = set()
     for number, one in enumerate(found):
         place = f"{where}[{number}]"
         digest = one.get("digest") if isinstance(one, dict) else None
         if not isinstance(one, dict) or not isinstance(digest, dict) or not digest:
-            yield Fault(place, "it has no digest")
+            yield Fault(place, "has no digest")
             continue
         name = one.get("name")
         if named and not isinstance(name, str):
-            yield Fault(f"{place}.name", "it is text")
+            yield Fault(f"{place}.name", "must be a string")
         key = json.dumps([name, one.get("uri"), sorted(digest)])
         if key in seen:
-            yield Fault(place, "it stands there twice")
+            yield Fault(place, "is listed twice")
         seen.add(key)
         yield from _digest_faults(place, digest)
 
@@ -218,9 +218,9 @@ def _digest_faults(place: str, digest: Object) -> Iterator[Fault]:
     for algorithm, value in digest.items():
         lengths = _LENGTHS.get(algorithm)
         if not isinstance(value, str) or not _HEX.fullmatch(value):
-            yield Fault(f"{place}.digest.{algorithm}", "it is lower-case hex")
+            yield Fault(f"{place}.digest.{algorithm}", "must be lower-case hex")
         elif lengths and len(value) not in lengths:
-            yield Fault(f"{place}.digest.{algorithm}", f"it has not {lengths[0]} digits")
+            yield Fault(f"{place}.digest.{algorithm}", f"must have {lengths[0]} digits")
 
 
 def _names(predicate: Object, name: str) -> list[str] | None:
@@ -251,7 +251,7 @@ def find_differences(claimed: Json, known: Json, where: str = "") -> Iterator[Fa
         for number, (one, other) in enumerate(zip(claimed, known, strict=True)):
             yield from find_differences(one, other, f"{where}[{number}]")
     elif claimed != known:
-        yield Fault(where, f"it says {_shown(claimed)}; the commit says {_shown(known)}")
+        yield Fault(where, f"is {_shown(claimed)} here, but {_shown(known)} in the commit")
 
 
 def _shown(value: Json) -> str:

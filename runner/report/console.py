@@ -157,7 +157,7 @@ class Console:
         text = content[-_LOG_BYTES:].decode("utf-8", "replace")
         lines = text.splitlines()
         if len(content) > _LOG_BYTES:
-            lines[:1] = [f"… {len(content)} bytes, all of them in {log}"]
+            lines[:1] = [f"… {len(content)} bytes in total, see {log}"]
         return [event_lines.output_line(task, line, self.paint) for line in lines]
 
     # --- what is shown ----------------------------------------------------------------

@@ -45,7 +45,7 @@ class ProofCosts:
         if not (self.ran or self.stood):
             return ""
         ran = plural(self.ran.total(), "command")
-        stood = f"; {self.stood.total()} stood, {self.saved:.1f} s saved" if self.stood else ""
+        stood = f"; {self.stood.total()} cached, {self.saved:.1f} s saved" if self.stood else ""
         return f"{ran}, {sum(self.seconds.values()):.1f} s{stood}"
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:

@@ -103,7 +103,7 @@ def _notes(before: bytes | None, change: Change) -> Iterator[str]:
         case Action.DELETE:
             yield "deleted file"
         case Action.MODIFY if before == change.content:
-            yield f"the content stays; the mode becomes {change.mode:06o}"
+            yield f"content unchanged; new mode {change.mode:06o}"
         case Action.MODIFY if change.mode & 0o111:
             yield f"executable, mode {change.mode:06o}"
     for content, when in ((before, "before"), (change.content, "now")):

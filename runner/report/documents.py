@@ -50,7 +50,7 @@ def plain(value: object) -> Json:
         return {name: plain(item) for name, item in named.items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes):
         return [plain(item) for item in value]
-    raise TypeError(f"{type(value).__name__} has no shape in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _to_object(value: object) -> dict[str, object] | None:

@@ -68,7 +68,7 @@ def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...
 def format_attempt(mode: str, implementer: str) -> str:
     """What an attempt of a kind is, in a few words."""
     kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
-    return implementer if mode == "build" else kinds.get(mode, "proof alone")
+    return implementer if mode == "build" else kinds.get(mode, "test only")
 
 
 def output_line(task: str, line: str, paint: Paint) -> str:
@@ -124,7 +124,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
         case TaskAdopted(note=note, verified=verified):
             yield f"counts as DONE{'' if verified else ' (unproven)'}{_note(note)}"
         case TaskApproved(by=by, note=note) | TaskReopened(by=by, note=note):
-            words = {"plan": "is DONE no more", EDIT: "did not land"}
+            words = {"plan": "is no longer DONE", EDIT: "did not land"}
             yield words.get(by, "runs again") + _note(note)
 
 
@@ -141,7 +141,7 @@ def _plan_lines(record: Record) -> Iterator[str]:
             steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
             yield f"has a plan of {steps}: {display(path)}"
         case PlanReviewed(approved=False, reason=reason):
-            yield f"its plan goes back: {display(reason)}"
+            yield f"plan sent back: {display(reason)}"
         case PermissionAsked(tool=tool, subject=subject):
             yield f"asks to call {display(f'{tool} {subject}')}"
         case PermissionAnswered(tool=tool, subject=subject, allowed=allowed):

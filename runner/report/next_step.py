@@ -28,19 +28,19 @@ else:
 
 SCOPE = "scope"
 """The check whose hint is a line of the plan, where one would do."""
-_MISSING = "give it what is missing (`runner doctor` lists it), then `runner`"
+_MISSING = "provide what is missing (`runner doctor` lists it), then `runner`"
 LACKING = {
     # What these lacked is looked for again by every run: to ask for them again changes nothing.
     Reason.SECRET: _MISSING,
     Reason.TOOL: _MISSING,
     Reason.ROOT: (
-        "do it yourself and set its Status to DONE, or take root (Requires, sudo) out of it;"
+        "do it yourself and set its Status to DONE, or remove root (Requires, sudo) from it;"
         " then `runner`"
     ),
-    Reason.POLICY: "mend its section (`runner validate` says more), then `runner`",
+    Reason.POLICY: "fix its section (`runner validate` shows the problem), then `runner`",
     Reason.PROOF: f"{PROOF_HINT}; then `runner`",
     Reason.HELD_OUT: "put the files back (`runner hold-out --check` names them), then `runner`",
-    Reason.TEST_AUTHOR: "change what its note names, then `runner`: its author tries again",
+    Reason.TEST_AUTHOR: "fix what its note names, then `runner`: the test author retries",
     Reason.WISH: f"{WISH_HINT}; then `runner`",
 }
 """What to do where a task lacks something before it could begin."""
@@ -48,8 +48,8 @@ _REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers
 _HELD = {
     "review": _REVIEW,
     "in-the-way": "commit or move your own file, then `runner`",
-    "cannot-land": "put that right, then `runner`: the proven work lands",
-    "conflict": "on the branch that the run began on, `runner`: it is proven on what is there now",
+    "cannot-land": "fix that, then `runner`: the proven work lands",
+    "conflict": "switch to the branch of the run, then `runner`: the work is re-tested on it",
 }
 """Where work is proven and cannot land, by the kind of what is held."""
 
@@ -73,9 +73,9 @@ def next_step(
         return f"{keeps} keeps it, {drops}"
     if known.held is not None and known.reason is Reason.HELD_OUT:
         shows = f"`runner review {name}` shows what failed"
-        right = f"`runner retry {name}`: they are right"
-        waives = f"`runner approve {name} --reason …`: the work may fail them"
-        mends = f"`runner hold-out {name} FILE --replace`: FILE is mended"
+        right = f"`runner retry {name}`: the tests are right"
+        waives = f"`runner approve {name} --reason …`: accept the failures"
+        mends = f"`runner hold-out {name} FILE --replace`: FILE is fixed"
         return f"{shows}; {right}; {waives}; {mends}"
     if known.held is not None and known.held.kind in _HELD:
         return _HELD[known.held.kind]
@@ -83,7 +83,7 @@ def next_step(
     if failure := find_own_failure(known):
         finish = f",{_or_finish(known)}" if known.draft else ""
         if failure is Failure.TRANSIENT:
-            return f"`runner retry {name}` later: what it called did not answer{finish}"
+            return f"`runner retry {name}` later: a service did not answer{finish}"
         return f"{hint or f'`runner why {name}`'}; then `runner retry {name}`{finish}"
     return _by_reason(known, task, hint)
 
@@ -106,11 +106,11 @@ def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
         case Reason.PROOF if _is_provable(known, task):
             is_wrong = task is not None and _has_wrong_line(task)
             shows = "`runner validate` shows the line; " if is_wrong else ""
-            return f"{shows}mend it as the note says, then `runner`"
+            return f"{shows}fix it as the note says, then `runner`"
         case Reason.REVIEW if was_refused(known):
             return _mend(known, hint)
         case Reason.REVIEW | Reason.REGRESSION | None:
-            return f"`runner why {name}` says why; `runner retry {name}` has it tried again"
+            return f"`runner why {name}` shows the reason; `runner retry {name}` retries it"
         case reason:
             return LACKING[reason]
 
@@ -121,7 +121,7 @@ def _mend(known: TaskState, hint: str) -> str:
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check in (SCOPE, "implementer") for one in refused):
         if hint.startswith("- "):
-            return f"make this the Output files line of its section, then `runner`:  {hint}"
+            return f"replace the Output files line of its section, then `runner`:  {hint}"
         return f"{hint}; then `runner retry {name}`"
     if was_refused(known):
         return f"fix the plan{_or_finish(known)}, then `runner`"

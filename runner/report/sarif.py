@@ -45,7 +45,7 @@ _RULES = {
     "compile": "A file that does not compile",
     "paths": "A path that no task may write",
     "scope": "A write outside the task's Output files",
-    "markers": "A mark that asks a check to look away",
+    "markers": "A mark that silences a check",
 }
 
 

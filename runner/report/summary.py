@@ -22,8 +22,8 @@ MEANING = {
     ExitCode.REGRESSION: "the run halted on a regression",
     ExitCode.STOPPED: "stopped by a budget or a loop",
     ExitCode.CONFLICT: "files or the plan changed during the run",
-    ExitCode.BUG: "a bug; the journal is whole, run again",
-    ExitCode.INTERRUPTED: "interrupted; run again to go on",
+    ExitCode.BUG: "a bug; the journal is intact, run again",
+    ExitCode.INTERRUPTED: "interrupted; run again to continue",
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
@@ -150,8 +150,8 @@ def _format_blocked(task: BlockedTask) -> list[str]:
 def stale_step(id_: str, *, nobody: bool = False) -> str:
     """What a person does about a STALE task that no held change breaks, and `nobody` may build."""
     name = display(id_)
-    proves = f"`runner approve {name} --reuse`, then `runner`, proves what is there"
-    step = f"{proves} (nobody builds it)" if nobody else "`runner --rebuild` builds it anew"
+    proves = f"`runner approve {name} --reuse`, then `runner`, re-tests the existing code"
+    step = f"{proves} (not rebuilt)" if nobody else "`runner --rebuild` rebuilds it"
     return f"{step}; `runner review {name}` shows what was built"
 
 
@@ -160,7 +160,7 @@ def ways_out(
 ) -> list[str]:
     """What a person can do about a change that breaks other tasks; not all may be approved yet."""
     ids, names = " ".join(unapproved), ", ".join(victims)
-    follows = f"({names} built anew on it, then all land together)"
+    follows = f"({names} rebuilt on it, then all land together)"
     return [
         f"  keep it: {in_vain}, then `runner approve {ids}`"
         if in_vain

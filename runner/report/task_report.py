@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FOLDER = f"{BUILD}/reports"
 _TOLD = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET, Reason.TOOL, Reason.POLICY)
 """Reasons of which an attempt tells more than the note does."""
-_SIGN = {Verdict.PASS: "passes", Verdict.FLAKY: "passes, not always", Verdict.FAIL: "**fails**"}
+_SIGN = {Verdict.PASS: "passes", Verdict.FLAKY: "passes, but is flaky", Verdict.FAIL: "**fails**"}
 _DETAIL_LINES = 40
 
 
@@ -151,10 +151,10 @@ def _lines(
     refusals = [one for one in known.findings if one.refuses]
     yield from _section("Open", _findings(refusals))
     summary = last.summary if last else ""
-    yield from _section("What its implementer said last", _quote(summary))
+    yield from _section("Last message of the implementer", _quote(summary))
     yield from _section("Attempts", _attempts(known))
     if step:
-        yield from _section("To go on", [f"- {step}"])
+        yield from _section("Next step", [f"- {step}"])
 
 
 def _facts(known: TaskState) -> Iterator[str]:
@@ -202,6 +202,6 @@ def _quote(text: str) -> Iterator[str]:
 def _attempts(known: TaskState) -> Iterator[str]:
     for one in known.tries:
         kind = f" ({one.failure})" if one.failure else ""
-        failed = ", ".join(display(check) for check in one.checks) or "nothing was refused"
+        failed = ", ".join(display(check) for check in one.checks) or "no check failed"
         yield f"- attempt {one.attempt}{kind}: {failed}; {duration(one.seconds)}"
     yield from (f"- loop: {display(loop)}" for loop in loops(known.tries))

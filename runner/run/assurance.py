@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 CHECK = "assurance"
 """The check under which work asks a person whose grade is too low."""
-NO_ITEMS = "no line of Acceptance has an id, and assurance asks for them"
-ITEMS_HINT = "write Acceptance with a line for each item: - A1: what must hold"
-WAYS = "hold tests out, write Test author, or have another model review each item"
+NO_ITEMS = "assurance needs acceptance IDs, but no line of Acceptance has one"
+ITEMS_HINT = "write one line of Acceptance for each item: - A1: what must hold"
+WAYS = "hold out tests, set Test author, or let another model review each item"
 """How a task comes to the grade."""
 
 
@@ -28,9 +28,9 @@ def find_lack(proofs: Iterable[Proof]) -> Finding | None:
         return None
     return Finding(
         CHECK,
-        "its acceptance items have no independent evidence, and assurance asks for it",
+        "assurance needs independent evidence, but the acceptance items have none",
         severity=Severity.QUESTION,
-        hint=f"{WAYS}; approved, it lands with the grade that it has",
+        hint=f"{WAYS}; if you approve it, it lands with its current grade",
     )
 
 

@@ -154,7 +154,7 @@ def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
     for path in site.submodules.find_changed() if site.submodules else ():
         yield Finding(
             check="scope",
-            message=f"{display(path)} is in a submodule, and was changed",
+            message=f"{display(path)} was changed, but is in a submodule",
             path=path,
             hint="commit the change in the submodule's own repository",
         )
@@ -176,7 +176,7 @@ def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Ite
         named = path in assignment.task.outputs
         yield Finding(
             check="paths",
-            message=f"{path!a} and {other!a} are one file where case does not count",
+            message=f"{path!a} and {other!a} are one file on file systems that ignore case",
             path=path,
             severity=Severity.WARNING if named else Severity.ERROR,
             hint=f"choose another name, or name `{path}` exactly in Output files",
@@ -199,7 +199,7 @@ def _find_ignored(
         and site.before(assignment.base, path) is None
     ]
     message = "git ignores this file, so it cannot land"
-    hint = "take it out of .gitignore, or out of Output files"
+    hint = "remove it from .gitignore or from Output files"
     return tuple(Finding(check="scope", path=one, message=message, hint=hint) for one in lost)
 
 
@@ -269,8 +269,8 @@ def try_check(assignment: Assignment, site: WorkerContext, name: str) -> tuple[F
     found = next((one for one in checks if _is_named(one, name)), None)
     if found is None:
         known = [one.id for one in checks]
-        hint = did_you_mean(name, known) or f"one of {', '.join(known) or 'none: it has no checks'}"
-        return (Finding(_CHECK, f"this task has no check {name!a}", hint=hint),)
+        hint = did_you_mean(name, known) or f"checks: {', '.join(known) or 'none'}"
+        return (Finding(_CHECK, f"unknown check {name!a}", hint=hint),)
     try:
         with _put_back(assignment, site):
             return _findings_of(found, assignment, site)

@@ -142,7 +142,7 @@ def find_executor(settings: Settings) -> ExecutorKind | None:
         return None
     reference = find_reference("executors", name)
     if not reference:
-        raise RunnerError(f"there is no executor {name!a}", where="executor", hint="runner help")
+        raise RunnerError(f"unknown executor {name!a}", where="executor", hint="runner help")
     return cast("ExecutorKind", load(reference))
 
 

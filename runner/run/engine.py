@@ -398,7 +398,7 @@ class Engine:
         if waiting:
             self.journal.note(RunStuck(waiting=tuple(waiting)))
             if self._hours.used_up:
-                self.settlement.say(f"{self._hours.used_up}; the next run has a budget of its own")
+                self.settlement.say(f"{self._hours.used_up}; the next run starts with a new budget")
                 codes.add(ExitCode.STOPPED)
             codes = codes or {ExitCode.PERSON}
         return frozenset(codes)

@@ -90,7 +90,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 4.5
 """Seconds from the signal until the process ends whatever it still does. Killing it at any
 instant loses nothing, so what is lost is a draft at most."""
-_GAVE_UP = b"\nrunner: it did not end in time, so it was ended; run again to go on\n"
+_GAVE_UP = b"\nrunner: it did not stop in time and was killed; run again to continue\n"
 ENDING = "stopping and saving state; press Ctrl-C again to quit now"
 
 

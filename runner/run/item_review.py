@@ -182,15 +182,15 @@ def parse_answer(text: str, items: Collection[str]) -> dict[str, ItemAnswer]:
     """Return the answers by item. Raises AnswerError."""
     found = find_object(text)
     if found is None:
-        raise AnswerError("it holds no JSON object")
+        raise AnswerError("no JSON object found")
     read = json.loads(found)
     answers = read.get("items")
     if set(read) != {"items"} or not isinstance(answers, dict):
-        raise AnswerError('it must be {"items": {…}}')
+        raise AnswerError('expected {"items": {…}}')
     if missing := sorted(set(items) - answers.keys()):
-        raise AnswerError(f"it does not answer {', '.join(missing)}")
+        raise AnswerError(f"no answer for {', '.join(missing)}")
     if unknown := sorted(answers.keys() - set(items)):
-        raise AnswerError(f"the task has no item {', '.join(map(display, unknown))}")
+        raise AnswerError(f"unknown item {', '.join(map(display, unknown))}")
     return {item: _parse_item(item, answers[item]) for item in items}
 
 
@@ -204,9 +204,9 @@ def _parse_item(item: str, row: object) -> ItemAnswer:
     if not isinstance(evidence, list) or len(evidence) > _MOST:
         raise AnswerError(f"{item}: evidence must be a list of at most {_MOST} FILE:LINE")
     if not all(isinstance(one, str) and _PLACE.fullmatch(one) for one in evidence):
-        raise AnswerError(f"{item}: evidence must be written FILE:LINE")
+        raise AnswerError(f"{item}: evidence must have the form FILE:LINE")
     if not isinstance(test, str) or not isinstance(sentence, str) or not sentence.strip():
-        raise AnswerError(f"{item}: test and sentence must be texts, and sentence is required")
+        raise AnswerError(f"{item}: test and sentence must be strings, and sentence is required")
     verdict = ItemVerdict(row["verdict"])
     if verdict is not ItemVerdict.CANNOT_TELL and not evidence:
         raise AnswerError(f"{item}: {verdict} needs evidence, FILE:LINE")
@@ -246,7 +246,7 @@ def review_items(
 
 
 _REPAIR = """
-# Your last answer did not fit
+# Your last answer was not valid
 
 {error}. Answer again, with the JSON object as asked above.
 """
@@ -255,9 +255,9 @@ _REPAIR = """
 def _does_not_fit(reader: Reader, error: AnswerError) -> Finding:
     return Finding(
         ITEM_REVIEW,
-        f"{reader.name} gave no answer that fits the acceptance items",
+        f"{reader.name} gave no valid answer for the acceptance items",
         severity=Severity.QUESTION,
-        hint="review the change yourself, or change what reviews",
+        hint="review the change yourself, or set another reviewer",
         detail=str(error),
     )
 
@@ -292,7 +292,7 @@ def _judge(
         asked = f"{item}: the reviewer cannot tell whether it is met"
         return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=answer.sentence)
     if wrong:
-        asked = f"{item}: the reviewer's evidence does not hold"
+        asked = f"{item}: the reviewer's evidence is not valid"
         detail = f"{answer.verdict}: {answer.sentence}\n{wrong}"
         return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=detail)
     if answer.verdict is ItemVerdict.NOT_MET:
@@ -307,8 +307,8 @@ def _find_wrong(answer: ItemAnswer, evidence: Evidence) -> Iterator[str]:
         path, _, line = place.rpartition(":")
         count = evidence.count_lines(path)
         if int(line) > count:
-            reason = f"has {count} lines" if count else "is no text file of the proposal"
-            yield f"{path} {reason}, and {place} is cited"
+            reason = f"has {count} lines" if count else "is not a text file of the proposal"
+            yield f"{path} {reason}, but {place} is cited"
     if answer.verdict is not ItemVerdict.MET or _is_about_documents(answer, evidence):
         return
     if not answer.test:
@@ -316,7 +316,7 @@ def _find_wrong(answer: ItemAnswer, evidence: Evidence) -> Iterator[str]:
     elif not evidence.has_passed(answer.test):
         yield f"no visible test {answer.test} ran and passed"
     elif evidence.can_fail(answer.test) is False:
-        yield f"{answer.test} passes without the change's functions, too"
+        yield f"{answer.test} also passes without the functions of the change"
 
 
 def _is_about_documents(answer: ItemAnswer, evidence: Evidence) -> bool:

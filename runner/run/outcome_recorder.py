@@ -114,20 +114,20 @@ class OutcomeRecorder:
 
     def keep_tried(self, task: Task, outcome: Outcome) -> None:
         """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
-        with self.journal.tolerate(f"{task.id}: its work is not kept for a draft"):
+        with self.journal.tolerate(f"{task.id}: could not save its work for a draft"):
             if drafts.keep_tried(self.repository, task, outcome):
                 self._tried.add(task.id)
 
     def keep_draft(self, task: Task, outcome: Outcome) -> str:
         """Keep work that did not pass on a draft branch; the branch, or nothing."""
-        with self.journal.tolerate(f"{task.id}: no draft branch keeps its work"):
+        with self.journal.tolerate(f"{task.id}: could not save its work on a draft branch"):
             return drafts.keep_draft(self.repository, task, outcome)
         return ""
 
     def _drop_tried(self, task: Task) -> None:
         if task.id in self._tried:
             self._tried.discard(task.id)
-            with self.journal.tolerate(f"{task.id}: an old attempt stays in refs/runner/tried"):
+            with self.journal.tolerate(f"{task.id}: an old attempt remains in refs/runner/tried"):
                 drafts.drop_tried(self.repository, task.id)
 
     # --- its writes -------------------------------------------------------------------
@@ -217,7 +217,7 @@ class OutcomeRecorder:
         )
         self._drop_tried(task)
         if drafted:
-            with self.journal.tolerate(f"{task.id}: its draft branch stays"):
+            with self.journal.tolerate(f"{task.id}: could not delete its draft branch"):
                 drop_drafts(self.repository, task.id)
         if self.observe:
             self.observe(task.id, outcome)
@@ -251,13 +251,13 @@ class OutcomeRecorder:
         # The ref before the record that names it: in the other order a kill would leave a record of
         # objects that no ref holds, and `git gc` takes such.
         ref = ""
-        with self.journal.tolerate(f"{task.id}: its proven work cannot be held"):
+        with self.journal.tolerate(f"{task.id}: could not save its proven work"):
             ref = drafts.hold(self.repository, task, outcome)
         if not ref:
             self.record_finished(task, replace(outcome, ending=Ending.FAILED))
-            self.block(task, outcome, Reason.TOOL, "its proven work could not be held")
+            self.block(task, outcome, Reason.TOOL, "its proven work could not be saved")
             return False
-        with self.journal.tolerate(f"{task.id}: no copy to read in artifacts/build/staged"):
+        with self.journal.tolerate(f"{task.id}: could not copy it to artifacts/build/staged"):
             self.staging.stage(
                 outcome.changes, run=self.journal.run, task=task.id, attempt=outcome.attempt
             )
@@ -267,9 +267,9 @@ class OutcomeRecorder:
 
     def let_go(self, task: str) -> None:
         """Forget held work that has landed."""
-        with self.journal.tolerate(f"{task}: its held work stays in refs/runner/held"):
+        with self.journal.tolerate(f"{task}: could not remove its held work from refs/runner/held"):
             drafts.let_go(self.repository, task)
-        with self.journal.tolerate(f"{task}: its staged copies stay"):
+        with self.journal.tolerate(f"{task}: could not remove its staged copies"):
             self.staging.remove(self.staging.list(task))
 
     def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
@@ -290,7 +290,7 @@ class OutcomeRecorder:
         """The branch of an earlier attempt where the last one left nothing, and what is open."""
         known = self.journal.state.task(task.id)
         branch, attempts = "", {one.attempt for one in known.tries}
-        with self.journal.tolerate(f"{task.id}: no draft branch keeps its work"):
+        with self.journal.tolerate(f"{task.id}: could not save its work on a draft branch"):
             branch = drafts.draft_of_tried(self.repository, task, attempts)
         if branch:
             self._tried.add(task.id)  # perhaps by a run before this one

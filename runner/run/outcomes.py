@@ -231,7 +231,7 @@ class OutcomeHandler:
         try:
             ruling = self.context.rule(one.task, one.outcome, self._watch(one, meanwhile))
         except WithdrawnError:
-            self.say(f"{one.task.id} was ended: nothing is asked of it any more")
+            self.say(f"{one.task.id} was stopped, so its question was dropped")
             return one.task, Came.GOES_ON
         self.context.drop(one)
         if one.answer is not None:
@@ -289,9 +289,9 @@ class OutcomeHandler:
         if not known.changed or known.reuse or task.id in self.preparation.prove_first:
             return ""
         chosen = getattr(self.preparation.implementer(task), "name", "")
-        how = "; edit its blocks for what was asked" if chosen == "blocks" else ""
-        self.say(f"{task.id} was built anew and nothing changed{how}")
-        return "built anew, and nothing changed"
+        how = "; edit its blocks to make the change" if chosen == "blocks" else ""
+        self.say(f"{task.id} was rebuilt and nothing changed{how}")
+        return "rebuilt, and nothing changed"
 
     def _take_edit(self, task: Task, outcome: Outcome, changes: tuple[Change, ...]) -> bool:
         """A person's edit goes through the whole pipeline and proof, and is then shown again."""
@@ -334,7 +334,7 @@ class OutcomeHandler:
                     task, outcome, "in-the-way", f"your own changes are in the way: {shown}"
                 )
             case Filtered(paths):
-                note = f"git filters (LFS) {', '.join(paths)}: a task cannot write it"
+                note = f"a task cannot write {', '.join(paths)}: git filters (LFS) apply"
                 self.books.block(task, outcome, Reason.POLICY, note)
             case Unavailable(message):
                 self.books.hold(task, outcome, HELD_OUT, message, Reason.HELD_OUT)

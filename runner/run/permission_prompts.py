@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 APPROVED = "approved by a person"
 MORE = " more ("
 """How a note goes on that names some of the questions that were answered."""
-PROMPT = "let these bytes pass? [y]es, [r]eject, or [w]ait? "
+PROMPT = "accept this change? [y]es, [r]eject, or [w]ait? "
 _SHOWN = 3
 _DETAIL = 12
 
@@ -110,7 +110,7 @@ def format_questions(questions: Iterable[Finding]) -> Iterator[str]:
         yield from (f"    {display(line)}" for line in one.detail.splitlines()[-_DETAIL:])
 
 
-WAITS = "waits for your word: runner review"
+WAITS = "waits for your answer: runner review"
 _CHOICES = "allow [o]nce, allow for this [t]ask, [d]eny, or [w]ait? "
 
 
@@ -200,7 +200,7 @@ class PermissionPrompts:
 
 def question_text(task: str, question: PermissionAsked) -> str:
     """A question as a person reads it: the call, made safe to show, and the rule that asks."""
-    rule = f"\n  since {display(question.rule)} says so" if question.rule else ""
+    rule = f"\n  reason: {display(question.rule)}" if question.rule else ""
     return f"{display(task)} wants to call {call_text(question)}{rule}"
 
 
@@ -251,7 +251,7 @@ def wait_for_answers(
     asks = context.journal.state.task(task.id).asks
     if not asks and any(one is not None and one.allowed for one in answers):
         books.record_finished(task, outcome)
-        again = TaskApproved(by="review", note="a person was asked, and allows it")
+        again = TaskApproved(by="review", note="you were asked and allowed it")
         context.journal.note(again, task=task.id, attempt=outcome.attempt)
         return True
     if not asks:

@@ -131,7 +131,7 @@ def _of_its_tests(task: Task, *, implements: bool) -> tuple[Reason, str] | None:
     return (Reason.TEST_AUTHOR, NOT_WRITTEN) if implements and needs_author(task) else None
 
 
-NOT_WRITTEN = "its tests are not written yet; they are as soon as all that it needs is DONE"
+NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
 
 
 def needs_author(task: Task) -> bool:

@@ -45,7 +45,7 @@ def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings:
     unproven = [id_ for id_ in tasks if id_ in set(words) and not has_proof(tasks[id_], settings)]
     if not unproven:
         return ""
-    return f"{', '.join(unproven)}: DONE by a person's word and unproven; built on as it is"
+    return f"{', '.join(unproven)}: marked DONE without proof, used as is"
 
 
 def stands_on_words(
@@ -57,7 +57,7 @@ def stands_on_words(
     lacking = [one for one in task.depends_on if one in tasks and _is_weak(tasks[one], state)]
     if not lacking:
         return ""
-    return f"it stands on {', '.join(lacking)}, unproven (require_proof): prove or waive it"
+    return f"it depends on unproven {', '.join(lacking)} (require_proof): prove or waive it"
 
 
 def _is_weak(task: Task, state: RunState) -> bool:
@@ -86,7 +86,7 @@ WISH_HINT = (
 )
 PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
-    " where nothing can prove it: - Proof: none — reason"
+    " if nothing can prove it: - Proof: none — reason"
 )
 _BY_A_PERSON = ("", blocks.NAME, check.NAME)
 """A person's own hand, and implementers that only do what stands in the plan."""
@@ -153,12 +153,12 @@ def _too_little(
         code = any(map(is_code, paths))
         if by in (_STRONG if code else (*_STRONG, ProvenBy.COMMAND)):
             return ""
-        needs = "tests or a contract prove code here" if code else "a command proves work here"
-        return f"{_format_proof_kind(by)}, and {needs} (require_proof)"
+        needs = "code needs tests or a contract" if code else "work needs at least a command"
+        return f"{_format_proof_kind(by)}, but {needs} (require_proof)"
     if implementer in _BY_A_PERSON or by in (*_STRONG, ProvenBy.COMMAND):
         return ""
     if by is ProvenBy.PASSED:
-        return f"{CANNOT_FAIL}: it passes without what {_whose(implementer)} wrote, too"
+        return f"{CANNOT_FAIL}: it also passes without what {_whose(implementer)} wrote"
     return f"{_format_proof_kind(by)} of what {_whose(implementer)} writes"
 
 
@@ -166,10 +166,10 @@ def _format_proof_kind(by: ProvenBy | None) -> str:
     if by is None:
         return "nothing proves any part"
     if by is ProvenBy.COMMAND:
-        return "an exit code alone is the proof"
+        return "the only proof is an exit code"
     if by is ProvenBy.PASSED:
         return CANNOT_FAIL
-    return "only lint, types or a compiler look, and nothing runs any part"
+    return "only lint, type checks or a compiler check it, and nothing runs any part"
 
 
 def _whose(implementer: str) -> str:
@@ -215,7 +215,7 @@ def _has_contracts(task: Task) -> bool:
 
 def contracts_message(task: Task) -> str:
     """That a task of this type has no contracts."""
-    return f"it is of type {task.type} and has no Contracts"
+    return f"it has type {task.type} but no Contracts"
 
 
 def contracts_hint(task: Task) -> str:

@@ -196,7 +196,7 @@ def _against_spec(task: PlannedTask, proven: Spec, facts: Facts) -> Iterator[Eve
     if proven.what != task.spec.what:
         yield _make_edited(task, proven, facts)
     elif proven.proof != task.spec.proof:
-        yield TaskReopened(note="how it is proven was edited: proven again", by="proof")
+        yield TaskReopened(note="its proof was edited: re-testing", by="proof")
 
 
 def _make_edited(task: PlannedTask, proven: Spec, facts: Facts) -> TaskStaled:
@@ -210,9 +210,9 @@ def _by_a_persons_hand(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
         case Status.DONE:
             yield from _settle_done(task, known, facts)
         case Status.PENDING if known.status in (Status.STALE, Status.BLOCKED):
-            yield TaskApproved(by="person", note=f"{known.status} was made PENDING in the plan")
+            yield TaskApproved(by="person", note=f"set from {known.status} to PENDING in the plan")
         case Status.PENDING:
-            yield TaskReopened(note="DONE was made PENDING in the plan", by="person")
+            yield TaskReopened(note="set from DONE to PENDING in the plan", by="person")
         case Status.IN_PROGRESS:
             yield from _settle_in_progress(task, known, facts)
         case Status.BLOCKED:
@@ -228,7 +228,7 @@ def _settle_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[
             commit="",
             verified=False,
             source="person",
-            note="DONE by a person's word, without evidence",
+            note="marked DONE in the plan, without evidence",
         )
     elif known.spec.what == task.spec.what:
         yield TaskAdopted(
@@ -236,7 +236,7 @@ def _settle_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[
             commit=known.commit,
             verified=known.verified,
             source="person",
-            note="DONE again by a person's word; its evidence still fits",
+            note="marked DONE again in the plan; its evidence is still valid",
         )
         yield from _against_spec(task, known.spec, facts)
     else:
@@ -251,7 +251,7 @@ def _settle_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> It
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
     elif known.status is Status.DONE:
-        yield TaskReopened(note="IN-PROGRESS without a run that works on it", by="person")
+        yield TaskReopened(note="IN-PROGRESS, but no run is working on it", by="person")
     else:
         yield from _by_the_journal(task, known, facts)
 
@@ -263,7 +263,7 @@ def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
         case Status.DONE | Status.IN_PROGRESS if landed is not None and landed.spec is not None:
             yield from _by_its_trailers(task, known, landed, landed.spec, facts)
         case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
-            yield TaskReopened(note="what it built was taken back", by="branch")
+            yield TaskReopened(note="what it built was reverted", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
             yield from _out_of_reach(task, known, facts)
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:

@@ -55,7 +55,7 @@ def recover(lander: Lander, journal: JournalWriter) -> str:
         return ""
     landed = complete_landing(lander, record)
     if landed is None:
-        return f"{record.task} had not landed when the last run ended: it runs again"
+        return f"{record.task} had not landed when the last run ended: running it again"
     known = journal.state.task(record.task)
     if known.tried is not None:
         journal.note(
@@ -349,7 +349,7 @@ def reopen(
             note = "named on the command line"
             journal.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
         elif may_be_met(known) and missing(task) is None:
-            note = "what it needed is there now"
+            note = "what it needed is now available"
             journal.note(TaskApproved(by="runner", note=note), task=task.id)
 
 
@@ -371,7 +371,7 @@ def release_held(
         else:
             ready = not in_the_way(root, changes)
         if ready:
-            journal.note(TaskApproved(by="runner", note="it may land now"), task=id_)
+            journal.note(TaskApproved(by="runner", note="it can land now"), task=id_)
 
 
 def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) -> bool:
@@ -380,6 +380,6 @@ def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) 
     if not findings:
         return False
     attempt = journal.state.task(id_).last_attempt
-    for event in after_refusal(journal.state.task(id_), findings, "rejected: tried again"):
+    for event in after_refusal(journal.state.task(id_), findings, "rejected: retrying"):
         journal.note(event, task=id_, attempt=attempt, durable=isinstance(event, TaskApproved))
     return True

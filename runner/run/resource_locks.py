@@ -248,7 +248,7 @@ def too_much_of(task: Task, capacity: Mapping[str, float]) -> tuple[str, str] | 
         if there is not None and amount > there:
             return (
                 name,
-                f"uses {format_size(amount)} {name}, and the settings have {format_size(there)}",
+                f"uses {format_size(amount)} {name}, but the settings have {format_size(there)}",
             )
     return None
 

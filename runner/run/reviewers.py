@@ -70,7 +70,7 @@ def review_by_agent(
     chosen = choose_reviewer(assignment.task, site.settings)
     agent = chosen[0] if chosen else None
     if not isinstance(agent, Reviewer):
-        message = "review is auto, and what implements this task cannot review"
+        message = "review is auto, but this task's implementer cannot review"
         hint = "set review_command in your own settings, or review = prompt"
         return WorkResult(findings=(Finding(CHECK, message, hint=hint),))
     return agent.review(assignment.brief, _review_context(assignment, site), text, is_plan=is_plan)
@@ -97,8 +97,8 @@ UNABLE = "review-command"
 _CANNOT_START = (126, 127)
 """What a shell says of a program that it may not, or cannot, run (POSIX, 2.8.2)."""
 _ENCLOSED = (
-    "it runs enclosed, in the task's tree: name its program by its whole path, "
-    "and the folder that it lies in under sandbox_read in your own settings"
+    "it runs in the sandbox, in the task's tree: use the full path of its program, "
+    "and add its folder to sandbox_read in your own settings"
 )
 _HINT = "set review_command or [model] review (for agents) in your own settings, or review = prompt"
 
@@ -125,7 +125,7 @@ def review_of(
         return item_review.ItemReview(findings=ask_review_command(assignment, site, line, diff))
     if (result := review_by_agent(assignment, site, diff)) is not None:
         return item_review.ItemReview(findings=result.findings, usage=result.usage)
-    none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
+    none = Finding(check=CHECK, message="review is auto, but no reviewer is set", hint=_HINT)
     return item_review.ItemReview(findings=(none,))
 
 
@@ -203,10 +203,10 @@ def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implemen
     if mode is not ReviewMode.AUTO or settings.review_command or name in ("", "check"):
         return ""
     if not settings.model_review:
-        return f"review is auto, and nothing reviews; {_HINT}"
+        return f"review is auto, but no reviewer is set; {_HINT}"
     if isinstance(implementer, Reviewer) or names_reviewer(settings):
         return ""
-    return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
+    return f"review is auto, but this task's implementer ({name}) cannot review; {_HINT}"
 
 
 def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None) -> str:
@@ -215,9 +215,9 @@ def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None
     Plan and repository only tighten: what they ask for is not answered by a key.
     """
     if task.review is ReviewMode.PROMPT:
-        return f"the plan says Review: prompt for {task.id}"
+        return f"the plan sets Review: prompt for {task.id}"
     if settings.review_floor is ReviewMode.PROMPT:
-        return "this repository's settings say review = prompt"
+        return "this repository's settings have review = prompt"
     return without_reviewer(ReviewMode.AUTO, settings, implementer)
 
 
@@ -254,10 +254,10 @@ def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
         return ()
     reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
     if ran.exit in _CANNOT_START:
-        message = f"the reviewing command cannot run (exit {ran.exit})"
+        message = f"the review command cannot run (exit {ran.exit})"
         where = UNABLE if check == CHECK else check
         return (Finding(check=where, message=message, detail=reason, hint=_ENCLOSED),)
-    return (Finding(check=check, message="the reviewing command says no", detail=reason),)
+    return (Finding(check=check, message="the review command rejected it", detail=reason),)
 
 
 @dataclass(frozen=True)

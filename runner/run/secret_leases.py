@@ -95,10 +95,10 @@ class SecretLeases:
         answer = own_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
         if answer.trouble:
             raise LeaseError(
-                f"the secret {source.name} is not to be had: {answer.trouble}",
+                f"the secret {source.name} is not available: {answer.trouble}",
                 where=f"[secret.{source.name}]",
                 hint="run its command yourself: "
-                f"{display(source.command)} (is its tool logged in, does it wait for a question?)",
+                f"{display(source.command)} (is its tool logged in, does it wait for input?)",
             )
         if known is not None:
             tell(task, known.attempt, SecretReturned(source.name))

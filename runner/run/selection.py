@@ -51,8 +51,8 @@ def find_id(typed: str, known: Collection[str]) -> str:
         same = [id_ for id_ in known if _number(id_) == number]
     if len(same) == 1:
         return same[0]
-    hint = did_you_mean(typed.upper(), known) or "`runner status --list` shows every task"
-    raise RunnerError(f'there is no task "{typed}"', hint=hint)
+    hint = did_you_mean(typed.upper(), known) or "`runner status --list` lists the tasks"
+    raise RunnerError(f'unknown task "{typed}"', hint=hint)
 
 
 def select_ids(selection: Selection, graph: TaskGraph, ids: Iterable[str]) -> frozenset[str]:

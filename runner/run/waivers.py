@@ -53,13 +53,13 @@ def why_no_person(environ: Mapping[str, str]) -> Why | None:
     started it: their first one is read from the kernel, where it tells.
     """
     if _has(environ, _OF_A_RUN) or any(map(_is_of_a_run, _ancestors())):
-        return Why("this is a command of a run, in its sandbox")
+        return Why("a task's command runs this, in the sandbox")
     if _has(environ, _OF_A_HOOK):
-        return Why("this is a hook of git")
+        return Why("a git hook runs this")
     if _has(environ, _OF_AN_AGENT):
         return Why("an agent program runs this")
     if environ.get("CI", "").casefold() == "true":
-        return Why("CI=true, so no person is here", ci=True)
+        return Why("CI=true, so nobody can confirm", ci=True)
     return None
 
 

@@ -28,10 +28,10 @@ FILE_NAME = "secrets-allowed.toml"
 """At the root of the repository, under version control; a control file no task may write."""
 
 _HEAD = (
-    "# What the secret scan may pass here, allowed by a person: runner pipeline secrets allow\n"
-    "# Entries hold a salted digest, never a value. An entry past its day is as if it were gone.\n"
+    "# Exceptions of the secret scan, approved by a person: runner pipeline secrets allow\n"
+    "# Entries hold a salted digest, never a value. Expired entries are ignored.\n"
 )
-_HINT = "mend the entry, or take it out and run `runner pipeline secrets allow` again"
+_HINT = "fix the entry, or remove it and run `runner pipeline secrets allow` again"
 _FIELDS = frozenset({"salt", "digest", "reason", "author", "expires"})
 _SALT = 16
 
@@ -85,7 +85,7 @@ def entry(
         raise RunnerError(
             "an allowed secret needs a reason and an author",
             where=FILE_NAME,
-            hint='say why: runner pipeline secrets allow … --reason "…"',
+            hint='give a reason: runner pipeline secrets allow … --reason "…"',
         )
     drawn = (os.urandom(_SALT) if salt is None else salt).hex()
     return Allowed(drawn, _digest(value, drawn), reason.strip(), author.strip(), expires)
@@ -96,10 +96,10 @@ def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> Allo
     try:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as error:
-        raise RunnerError(f"the allow-list is no TOML: {error}", where=where, hint=_HINT) from None
+        raise RunnerError(f"invalid TOML: {error}", where=where, hint=_HINT) from None
     rows = table.pop("allowed", [])
     if table or not isinstance(rows, list):
-        raise RunnerError("only [[allowed]] entries may stand here", where=where, hint=_HINT)
+        raise RunnerError("only [[allowed]] entries are allowed here", where=where, hint=_HINT)
     return AllowList(tuple(_read(row, n, where) for n, row in enumerate(rows, 1)), today)
 
 
@@ -110,7 +110,7 @@ def _read(row: object, number: int, where: str) -> Allowed:
     missing = [name for name, text in texts.items() if not isinstance(text, str) or not text]
     expires = row.get("expires")
     if missing:
-        raise _bad(number, f"{', '.join(missing)} must be a text that is not empty", where)
+        raise _bad(number, f"{', '.join(missing)} must be a non-empty string", where)
     # A datetime is a date to isinstance, and does not compare with one.
     if expires is not None and (isinstance(expires, datetime) or not isinstance(expires, date)):
         raise _bad(number, "expires must be a date such as 2027-01-31", where)

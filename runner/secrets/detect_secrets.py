@@ -156,7 +156,7 @@ def _suspicions(
             if weak >= _MOST_WEAK:
                 return
             if looked_at >= _MOST_LOOKED_AT:
-                yield Suspicion(Family.ENTROPY, "more odd strings than are looked at", start, "")
+                yield Suspicion(Family.ENTROPY, "too many random strings to check", start, "")
                 return
         line = text[start:end].decode("utf-8", "replace").rstrip()
         for name, plugin in plugins[family]:

@@ -95,8 +95,8 @@ def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Findin
 
     name = path.encode("utf-8", "surrogatepass")
     return tuple(
-        Finding(CHECK, f"the file's name holds a secret: {secret.shape.title}",
-                path=shown, hint="name the file without the value")
+        Finding(CHECK, f"the file's name contains a secret: {secret.shape.title}",
+                path=shown, hint="remove the value from the file's name")
         for secret in find(name)
         if not (allowed and allowed.match(secret.value))
     )  # fmt: skip
@@ -138,7 +138,7 @@ def _lower_known(found: list[Hit], before: bytes, path: str) -> list[Hit]:
         left[hit.value] -= 1
         if left[hit.value] < 0 or hit.severity is not Severity.ERROR:
             return hit
-        return replace(hit, title=f"{hit.title}, as before", severity=Severity.WARNING)
+        return replace(hit, title=f"{hit.title}, already present", severity=Severity.WARNING)
 
     return [weigh(hit) for hit in found]
 
@@ -200,7 +200,7 @@ def _hint(env: str, path: str) -> str:
     language = code_language(path)
     known = language.environment if language else _READ_IT.get(ending)
     code = (known or "the variable {}").format(env)
-    return f"take it out and read it from the environment: {code}"
+    return f"remove it and read it from the environment: {code}"
 
 
 def _variable(before: str) -> str:
@@ -243,10 +243,10 @@ def _line_starts(text: bytes) -> list[int]:
 
 def _and_more(count: int, last: Finding) -> Finding:
     return Finding(CHECK, f"{count} more places of this file look like secrets", last.path,
-                   last.line, severity=last.severity, hint="mend these first")  # fmt: skip
+                   last.line, severity=last.severity, hint="fix these first")  # fmt: skip
 
 
 def _make_failure(why: str, path: str) -> Finding:
     return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
-                   hint="`runner doctor` says what is missing; "
-                        "split a file that is too hostile or too large to read")  # fmt: skip
+                   hint="`runner doctor` lists what is missing; "
+                        "split the file if it is too large to scan")  # fmt: skip

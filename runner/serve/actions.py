@@ -51,9 +51,7 @@ def approve_item(build: Build, given: Given) -> Reply:
         if _is_draft(item):
             require_shown(project, item, seen)
             landed = draft_answers.approve_draft(project, item, via=VIA)
-            return Reply(
-                f"{landed.id} is written into the plan", "Start the build, or look at Plan"
-            )
+            return Reply(f"{landed.id} was added to the plan", "Start the build, or open Plan")
         reason = given.text("reason")
         met, reuse = given.texts("met"), given.flag("reuse")
         asked = Approve((item,), reuse=reuse, seen=seen, reason=reason, met=met, via=VIA)
@@ -63,9 +61,9 @@ def approve_item(build: Build, given: Given) -> Reply:
         if held.missing:
             missing = ", ".join(held.missing)
             return Reply(
-                f"{names} approved", f"{held.culprit} lands once {missing} is approved, too"
+                f"{names} approved", f"{held.culprit} lands once {missing} is also approved"
             )
-        return Reply(f"{names} approved", f"It is built anew on the change of {held.culprit}")
+        return Reply(f"{names} approved", f"It is rebuilt on the change of {held.culprit}")
     return Reply(f"{names} approved", _goes_on(project))
 
 
@@ -74,30 +72,32 @@ def reject_item(build: Build, given: Given) -> Reply:
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     reason = given.text("reason")
     if not reason:
-        raise RunnerError("a rejection needs a reason", hint="the next attempt reads it")
+        raise RunnerError("a rejection needs a reason", hint="write what must change")
     project = build.open()
     if _is_draft(item):
         with take_turn(project):
             require_shown(project, item, seen)
         # One word with `=`: a reason that begins with a dash would be an option.
-        return _begin_command(build, ["reject", item, f"--reason={reason}"], f"{item} goes back")
+        return _begin_command(
+            build, ["reject", item, f"--reason={reason}"], f"{item} is being redrafted"
+        )
     with take_turn(project):
         came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
     is_later = any(one.became is Became.DROPPED_LATER for one in came)
     return Reply(
         "; ".join(_REJECTED[one.became].format(one.task) for one in came),
-        "When this run has ended, start the build again" if is_later else _goes_on(project),
+        "Start the build again after this run" if is_later else _goes_on(project),
     )
 
 
 _REJECTED = {
     Became.REJECTED: "{0} rejected",
-    Became.DROPPED: "{0} rejected; what it breaks is DONE again",
+    Became.DROPPED: "{0} rejected; the tasks that it breaks are DONE again",
     Became.DROPPED_LATER: "{0} rejected; the next run drops it",
-    Became.PLANNED_AGAIN: "the plan of {0} goes back: it is planned again",
-    Became.OUT_OF_PLANS: "the plan of {0} goes back: it was the last try, the next run blocks it",
-    Became.DENIED: "{0} goes on without it",
-    Became.STANDS: "{0} stands as it was built: DONE",
+    Became.PLANNED_AGAIN: "the plan of {0} was rejected: it is planned again",
+    Became.OUT_OF_PLANS: "the last plan of {0} was rejected: the next run blocks the task",
+    Became.DENIED: "{0} continues without it",
+    Became.STANDS: "{0} stays as it was built: DONE",
 }
 
 
@@ -114,13 +114,13 @@ class _PageEditor:
             return content
         known = EditableText.of(content)
         if known is None:
-            raise RunnerError("this file is no plain text", where=path, hint="runner edit ID")
+            raise RunnerError("this file is not plain text", where=path, hint="runner edit ID")
         return known.encode(self.given.text(name, most=1 << 20))
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
         """Nobody is asked: the form is still there."""
         hint = findings[0].hint
-        raise RunnerError("the edited text holds a secret; nothing was taken", hint=hint)
+        raise RunnerError("the edited text contains a secret; nothing was changed", hint=hint)
 
 
 def edit_item(build: Build, given: Given) -> Reply:
@@ -134,12 +134,12 @@ def edit_item(build: Build, given: Given) -> Reply:
             editor = _DraftEditor(given.text(name, most=1 << 20))
             edited = draft_answers.edit_draft(project, item, editor)
             return Reply(
-                f"{item} is as it was" if edited is None else f"{item} is edited and waits"
+                f"{item} is unchanged" if edited is None else f"{item} is edited and still waits"
             )
         came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
     if all(one.became is Became.UNCHANGED for one in came):
-        return Reply(f"{item} is as it was", tone="wait")
-    return Reply(f"{item} edited: it passes every check and proof again", _goes_on(project))
+        return Reply(f"{item} is unchanged", tone="wait")
+    return Reply(f"{item} edited: all checks and proofs run again", _goes_on(project))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _is_draft(item: str) -> bool:
 
 def _goes_on(project: Project) -> str:
     lives = View.of(project).live
-    return "The run takes it up" if lives else "Start the build to go on"
+    return "The run picks it up" if lives else "Start the build to continue"
 
 
 def _ignore(_: Answered) -> None:
@@ -173,15 +173,15 @@ def retry_task(build: Build, given: Given) -> Reply:
     project = build.open()
     with take_turn(project):
         ids = retry(project, (given.text("task", needed=True),), given.text("reason"), via=VIA)
-    return Reply(f"{', '.join(ids)} is tried again", _goes_on(project))
+    return Reply(f"{', '.join(ids)} will be retried", _goes_on(project))
 
 
 def cancel_task(build: Build, given: Given) -> Reply:
     """End one attempt; its work is kept."""
     known = cancel(build.open(), given.text("task", needed=True))
     if goes_on(known):
-        return Reply(f"{known.id} was asked to end", tone="wait")
-    return Reply(f"the attempt at {known.id} has ended; its work is kept")
+        return Reply(f"{known.id} is stopping", tone="wait")
+    return Reply(f"the attempt at {known.id} was stopped; its work is saved")
 
 
 class Runs:
@@ -200,7 +200,7 @@ class Runs:
             raise RunnerError(str(error)) from error
         document = answer.document or {}
         if document.get("running"):
-            return Reply("the build has begun")
+            return Reply("the build has started")
         text = str(document.get("said") or answer.text).strip()
         if document.get("exit") == 0:
             return Reply("nothing is left to do: everything is DONE")
@@ -211,7 +211,7 @@ def stop_build(build: Build, given: Given) -> Reply:
     """End the run, as Ctrl-C does."""
     del given
     stop_run(build.open())
-    return Reply("the run was asked to end", "What is proven stays; the next run goes on", "wait")
+    return Reply("the run is stopping", "Proven tasks stay; the next run continues", "wait")
 
 
 # --- the plan -------------------------------------------------------------------------
@@ -226,8 +226,8 @@ def save_plan(build: Build, given: Given) -> Reply:
         data = save_plan_text(project, text, seen)
     mistakes = sum(one.is_error for one in project.check_text(data, project.plan(data)).problems)
     if mistakes:
-        return Reply(f"saved, with {mistakes} to mend", "they stand beside their lines", "ask")
-    return Reply("saved", "Start the build to go on")
+        return Reply(f"saved; mistakes to fix: {mistakes}", "Each is shown at its line", "ask")
+    return Reply("saved", "Start the build to continue")
 
 
 def change_tasks(build: Build, given: Given) -> Reply:
@@ -236,7 +236,7 @@ def change_tasks(build: Build, given: Given) -> Reply:
     known = [task.id for task in project.outline().tasks]
     ids = tuple(dict.fromkeys(find_id(word, known) for word in given.texts("tasks")))
     if not ids:
-        raise RunnerError("which tasks?", hint="ids, such as TASK-003")
+        raise RunnerError("no tasks given", hint="task IDs, such as TASK-003")
     text = given.text("text", needed=True)
     confirmed = given.flag("confirmed")
     recorded = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
@@ -252,7 +252,7 @@ def begin_draft(build: Build, given: Given) -> Reply:
     """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
     # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
-    return _begin_command(build, ["draft", "--", wish], "the wish is being drafted")
+    return _begin_command(build, ["draft", "--", wish], "the draft is being written")
 
 
 def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
@@ -269,12 +269,12 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
     # apart.
     refused = _REFUSED.search(errors)
     if code is None or (code in (ExitCode.OK, ExitCode.PERSON) and refused is None):
-        return Reply(begun, "It waits under Review when it is there", "run")
+        return Reply(begun, "It appears under Review when it is ready", "run")
     lines = [one.strip() for one in (refused[1] if refused else output or errors).splitlines()]
     hints = [one.removeprefix(_HINT) for one in lines if one.startswith(_HINT)]
     reason = "; ".join(one for one in lines if one and not one.startswith(_HINT))
     why = reason.replace(":; ", ": ")
-    raise RunnerError(why or f"it ended with exit {code}", hint="; ".join(hints))
+    raise RunnerError(why or f"the command failed with exit {code}", hint="; ".join(hints))
 
 
 _RUNS = Runs()

@@ -146,13 +146,13 @@ class Api:
     async def _act(self, name: str, request: Request) -> Response:
         build = self._build(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise RunnerError("the API takes JSON", hint="Content-Type: application/json")
+            raise RunnerError("the API only accepts JSON", hint="Content-Type: application/json")
         try:
             fields = json.loads(await request.body() or b"{}")
         except (ValueError, RecursionError) as error:
-            raise RunnerError("the body is no JSON") from error
+            raise RunnerError("the body is not valid JSON") from error
         if not isinstance(fields, dict):
-            raise RunnerError("the body is no object")
+            raise RunnerError("the body is not a JSON object")
         result = await run_in_threadpool(self._actions[name], build, Given(fields))
         return JSONResponse({"text": result.text, "next": result.next, "tone": result.tone})
 
@@ -220,7 +220,7 @@ def read_bounded(request: Request, name: str, default: int, most: int) -> int:
     # `²` is a digit for `str.isdigit` and none for `int`, which also raises for more than 4,300
     # digits (CPython's guard for CVE-2020-10735).
     if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > most:  # noqa: PLR2004
-        raise RunnerError(f"{name} is a number up to {most}")
+        raise RunnerError(f"{name} must be a number from 0 to {most}")
     return int(text)
 
 

@@ -89,7 +89,7 @@ def assemble(
 
     def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # as registered below
-        shown = RunnerError("there is no such page" if error.status_code == 404 else "not so")  # noqa: PLR2004
+        shown = RunnerError("page not found" if error.status_code == 404 else "not allowed")  # noqa: PLR2004
         return _answer(pages, request, shown, error.status_code)
 
     return Starlette(
@@ -142,7 +142,7 @@ class _Sessions:
             given = await run_in_threadpool(self._access.open, token, client)
         if given is None:
             is_team = self._access.is_team
-            message = "this token opens nothing" if is_team else "this link is none, or was used"
+            message = "this token is not valid" if is_team else "this link is invalid or was used"
             hint = "ask an admin of your team" if is_team else "runner serve --link"
             return JSONResponse({"error": {"message": message, "hint": hint}}, 401)
         cookie, secret = given

@@ -230,12 +230,12 @@ def _newest(records: tuple[Record, ...]) -> list[Record]:
 def _next(view: View) -> str:
     """What to do now, in words."""
     if view.live:
-        return "The build is going on."
+        return "The build is running."
     if view.mistakes:
-        return f"The plan has {plural(view.mistakes, 'mistake')}: mend it first."
+        return f"The plan has {plural(view.mistakes, 'mistake')}: fix it first."
     ready = [task.id for task in view.ready()]
     if ready:
         return f"Ready to start: {join_few(ready)}."
     if view.tasks and view.counts().get(Status.DONE, 0) == len(view.tasks):
         return "Everything is done."
-    return "Nothing can start before somebody answers." if view.tasks else ""
+    return "Nothing can start until you answer." if view.tasks else ""

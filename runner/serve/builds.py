@@ -65,4 +65,4 @@ class Builds:
         try:
             return self._builds[id_]
         except KeyError:
-            raise NoBuildError("there is no such build here", hint="GET /api/v1/builds") from None
+            raise NoBuildError("unknown build", hint="GET /api/v1/builds") from None

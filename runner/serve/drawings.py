@@ -100,7 +100,7 @@ def draw_graph(view: View, address: str, path: Sequence[str]) -> Markup:
     ]
     return Markup(  # noqa: S704 - every text in it is escaped where it is put in
         f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="group"'
-        ' aria-label="The graph: every task behind what it needs">'
+        ' aria-label="The task graph: every task after its dependencies">'
         f'<g transform="translate({_MARGIN} {_MARGIN})">{"".join(lines + boxes)}</g></svg>'
     )
 
@@ -205,7 +205,7 @@ def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> F
         notes.append(f"binary: {sizes[0]} bytes before, {sizes[1]} now")
         return FileDiff(change.path, str(change.action), tuple(notes), (), 0, 0)
     if new.lines and new.ends_open:
-        notes.append("no newline at its end")
+        notes.append("no newline at end of file")
     found = stretches(old.lines, new.lines)
     added = sum(one.j2 - one.j1 for one in found if one.kind == "replace")
     removed = sum(one.i2 - one.i1 for one in found if one.kind == "replace")
@@ -214,7 +214,7 @@ def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> F
     for hunk in hunks(found):
         skipped = hunk[0].j1 - last
         if skipped > 0:
-            rows.append(Row(gap=f"{skipped} line{'s' * (skipped != 1)} not changed"))
+            rows.append(Row(gap=f"{skipped} unchanged line{'s' * (skipped != 1)}"))
         last = hunk[-1].j2
         for one in hunk:
             olds, news = old.shown[one.i1 : one.i2], new.shown[one.j1 : one.j2]

@@ -102,10 +102,10 @@ class Gateway:
             return peer
         # Only of the proxy are these headers believed: anybody else would name any address.
         if not _is_within(peer, self.proxy):
-            raise _RefusedError(Refusal(403, "only the proxy is heard here"))
+            raise _RefusedError(Refusal(403, "only requests from the proxy are accepted"))
         if headers.getlist("x-forwarded-proto") != ["https"]:
-            hint = "have the proxy set X-Forwarded-Proto, and send http to https"
-            raise _RefusedError(Refusal(403, "the proxy does not say that you came by https", hint))
+            hint = "let the proxy set X-Forwarded-Proto and redirect http to https"
+            raise _RefusedError(Refusal(403, "the proxy does not report an https request", hint))
         # The last one is what the proxy itself saw; those before are claims of the client.
         address = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         return address if _is_within(address, None) else peer
@@ -172,22 +172,22 @@ class Guard:
         # Of two Host lines two readers may believe different ones; RFC 9112, 3.2 has both
         # refused. 421 is RFC 9110, 15.5.20: not the origin that was meant.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise _RefusedError(Refusal(421, "this server is not called so"))
+            raise _RefusedError(Refusal(421, "the Host is not a name of this server"))
         if method not in ("GET", "HEAD", "POST"):
-            raise _RefusedError(Refusal(405, "only GET, HEAD and POST are known here"))
+            raise _RefusedError(Refusal(405, "only GET, HEAD and POST are supported"))
         site = headers.get("sec-fetch-site")
         allowed = ("same-origin",) if method == "POST" else ("same-origin", "none")
         # `none` is what a person typed or took from a bookmark. A program sends no such header,
         # and is judged by Origin and secrets.
         if site is not None and site not in allowed:
-            raise _RefusedError(Refusal(403, "another site asks"))
+            raise _RefusedError(Refusal(403, "requests from another site are refused"))
         origins = headers.getlist("origin")
         if any(one not in self._origins for one in origins) or len(origins) > 1:
-            raise _RefusedError(Refusal(403, "another origin asks"))
+            raise _RefusedError(Refusal(403, "requests from another origin are refused"))
         # A browser sends Origin with everything but GET and HEAD (Fetch, "Origin header"):
         # without it comes no page of ours.
         if method == "POST" and not origins:
-            raise _RefusedError(Refusal(403, "a POST says its Origin"))
+            raise _RefusedError(Refusal(403, "a POST needs an Origin header"))
 
     async def _check_session(
         self, method: str, path: str, headers: Headers, client: str
@@ -203,15 +203,13 @@ class Guard:
         if path in _OPEN or path.startswith(_STATIC):
             return session
         is_team = self._access.is_team
-        hint = (
-            "sign in: /open" if is_team else "type `runner serve --link`, and open what it prints"
-        )
+        hint = "sign in: /open" if is_team else "run `runner serve --link`, and open the link"
         if session is None or not await self._is_admitted(session):
-            raise _RefusedError(Refusal(401, "this browser was not let in", hint))
+            raise _RefusedError(Refusal(401, "this browser is not signed in", hint))
         if (method == "POST" or path.startswith("/api/")) and not session.knows(
             headers.get(SECRET, "")
         ):
-            raise _RefusedError(Refusal(401, "this tab may only read", hint))
+            raise _RefusedError(Refusal(401, "this tab is read-only", hint))
         return session
 
     async def _is_admitted(self, session: Session) -> bool:
@@ -220,7 +218,7 @@ class Guard:
         try:
             return await run_in_threadpool(self._access.admit, session)
         except RunnerError as error:  # who cannot be asked lets nobody in
-            raise _RefusedError(Refusal(503, error.message, "again in a moment")) from error
+            raise _RefusedError(Refusal(503, error.message, "try again in a moment")) from error
 
     def _find_session(self, headers: Headers) -> Session | None:
         # Piece by piece: of every other server on this host cookies come, too, and `http.cookies`
@@ -244,8 +242,8 @@ def _find_kind(method: str, path: str, headers: Headers) -> Kind:
 async def _read_body(headers: Headers, receive: Receive) -> bytes:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
-        raise _RefusedError(Refusal(415, "a body is JSON or a form"))
-    too_large = Refusal(413, f"a body has at most {MOST_BODY} bytes")
+        raise _RefusedError(Refusal(415, "a body must be JSON or a form"))
+    too_large = Refusal(413, f"the body is larger than {MOST_BODY} bytes")
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
         raise _RefusedError(too_large)
@@ -253,7 +251,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RefusedError(Refusal(400, "the body has no end"))
+            raise _RefusedError(Refusal(400, "the body is incomplete"))
         piece: bytes = message.get("body", b"")
         # A Content-Length may be wrong, and a chunked body has none: the bytes are
         # counted.

@@ -149,7 +149,9 @@ def inspect_item(build: Build, id_: str) -> Item:
         one = next((one for one in known if one.task == id_), None)
         if one is None:
             raise RunnerError(
-                f"{id_} has nothing to approve", hint="it was answered", code=ExitCode.CONFLICT
+                f"{id_} has nothing to approve",
+                hint="it was already answered",
+                code=ExitCode.CONFLICT,
             )
         contracts = find_contract_documents(project)
         left = [one for one in known if not one.answered]
@@ -185,7 +187,7 @@ def list_failed_tests(build: Build, id_: str) -> tuple[str, ...]:
     """Return the output of the held-out tests that failed, for a session that may approve."""
     project = build.open()
     if not asks_about_tests(View.of(project).state.task(id_)):
-        raise RunnerError(f"no held-out tests of {id_} wait for you", code=ExitCode.CONFLICT)
+        raise RunnerError(f"{id_} has no held-out tests to approve", code=ExitCode.CONFLICT)
     return tuple(redact(line) for line in format_failures(project, id_))
 
 

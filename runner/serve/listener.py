@@ -68,7 +68,7 @@ class Door:
         except OSError as error:
             listener.close()
             where = f"{address}:{port}"
-            hint = "--port 0 takes a free one"
+            hint = "--port 0 selects a free port"
             raise RunnerError(
                 f"this port cannot be used: {error.strerror}", where=where, hint=hint
             ) from error

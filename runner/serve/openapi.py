@@ -78,7 +78,7 @@ def _describe(row: Operation, api: Api, path: str, method: str) -> dict[str, obj
         return {**known, "parameters": [*places, *_query(fields)], "responses": answers}
     schema: dict[str, object] = {"$ref": "#/components/schemas/Said"}
     body = {"required": True, "content": _json(describe_input(fields))}
-    answers = _answers("what it came to", schema, *_OF_WRITES)
+    answers = _answers("the result", schema, *_OF_WRITES)
     return {**known, "parameters": places, "requestBody": body, "responses": answers}
 
 
@@ -91,7 +91,7 @@ def _query(fields: Mapping[str, Field]) -> list[object]:
 def _answers(description: str, schema: dict[str, object], *more: str) -> dict[str, object]:
     failed: dict[str, object] = {"$ref": "#/components/schemas/Failed"}
     codes = sorted(("400", "401", "403", "404", "429", "503", *more))
-    failures = {code: {"description": "why not", "content": _json(failed)} for code in codes}
+    failures = {code: {"description": "the error", "content": _json(failed)} for code in codes}
     return {"200": {"description": description, "content": _json(schema)}, **failures}
 
 

@@ -73,34 +73,34 @@ class Webhook:
 
     async def _hear(self, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] != "POST":
-            raise _NoWordError(405, "a delivery is a POST")
+            raise _NoWordError(405, "a delivery must be a POST")
         if self._bucket.take(time.monotonic()):
             raise _NoWordError(429, "too many deliveries")
         headers = Headers(scope=scope)
         if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise _NoWordError(415, "the content type of the webhook has to be application/json")
+            raise _NoWordError(415, "the content type of the webhook must be application/json")
         signatures = headers.getlist("x-hub-signature-256")
         signed = _SIGNATURE.fullmatch(signatures[0]) if len(signatures) == 1 else None
         if signed is None:
-            raise _NoWordError(401, "it carries no X-Hub-Signature-256")
+            raise _NoWordError(401, "missing or invalid X-Hub-Signature-256")
         try:
             async with self._limits.await_body(""):
                 body = await _read(headers, receive)
         except TimeoutError:
-            raise _NoWordError(408, "the body does not come") from None
+            raise _NoWordError(408, "the body did not arrive in time") from None
         # Before anything is parsed: who does not know the secret reaches no JSON reader. The
         # comparison takes the same time wherever the two differ, as GitHub's page asks.
         made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(made, signed[1]):
-            raise _NoWordError(401, "its signature is not by our secret")
+            raise _NoWordError(401, "the signature does not match the secret")
         if self._is_known(headers.get("x-github-delivery", "")):
-            return {"woken": False, "why": "this delivery was here before"}
+            return {"woken": False, "why": "this delivery was already received"}
         return {"woken": await asyncio.to_thread(wake_bridge, self._places, _find_name(body))}
 
     def _is_known(self, delivery: str) -> bool:
         """Whether it was here before; remembered only of who knows the secret."""
         if not _DELIVERY.fullmatch(delivery):
-            raise _NoWordError(400, "it carries no X-GitHub-Delivery")
+            raise _NoWordError(400, "missing or invalid X-GitHub-Delivery")
         known = delivery in self._seen
         self._seen[delivery] = None
         self._seen.move_to_end(delivery)
@@ -112,16 +112,16 @@ class Webhook:
 async def _read(headers: Headers, receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
-        raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
+        raise _NoWordError(413, f"a delivery may have at most {MOST_BODY} bytes")
     body = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _NoWordError(400, "the body has no end")
+            raise _NoWordError(400, "the body is incomplete")
         piece: bytes = message.get("body", b"")
         body += piece
         if len(body) > MOST_BODY:
-            raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
+            raise _NoWordError(413, f"a delivery may have at most {MOST_BODY} bytes")
         if not message.get("more_body"):
             return body
 
@@ -133,7 +133,7 @@ def _find_name(body: bytes) -> str:
     # A hundred thousand brackets make CPython's decoder raise RecursionError, which is no
     # ValueError.
     except (ValueError, RecursionError):
-        raise _NoWordError(400, "the body is no JSON") from None
+        raise _NoWordError(400, "the body is not valid JSON") from None
     repository = document.get("repository") if isinstance(document, dict) else None
     name = repository.get("full_name") if isinstance(repository, dict) else None
     return name if isinstance(name, str) else ""

@@ -59,7 +59,7 @@ def _compare(path: str, old: dict[str, bool], new: dict[str, bool], trees: Trees
         if name in old:
             continue
         missing = lock is not None and not is_locked(lock, name, trees.after)
-        what = f"{name} ({lock} does not know it)" if missing else name
+        what = f"{name} (not in {lock})" if missing else name
         breaks = not (dev or is_new_file)
         title = "adds development dependencies" if dev else "adds dependencies"
         yield Fact("dependency", what, path, 0, _names(name), is_breaking=breaks, title=title)
@@ -184,7 +184,7 @@ def find_undeclared(trees: Trees) -> Iterator[Fact]:
             known.add(name)
             manifests = [*_find_manifests(path, trees)]
             if not _is_known(name, manifests, trees):
-                ways = ", and goes on without it" if falls_back else ""
+                ways = ", and continues without it" if falls_back else ""
                 message = f"imports {name}, which no manifest declares{ways}"
                 asks = bool(manifests) or falls_back
                 yield Fact("dependency", message, path, line, (name,), is_breaking=asks)

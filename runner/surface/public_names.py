@@ -39,7 +39,7 @@ def find_changes(trees: Trees) -> Iterator[Fact]:
         if trees.is_test(path) or not path.endswith((".py", ".go", ".rs", *SCRIPTS)):
             continue
         if any(len(version or b"") > LARGEST for version in versions):
-            yield skip_file(path, f"it has more than {LARGEST // 1024} kB")
+            yield skip_file(path, f"it is larger than {LARGEST // 1024} kB")
         elif path.endswith(".py"):
             python.append(path)
         elif (package := _find_package(path, trees)) is not None:
@@ -75,14 +75,14 @@ def _read(path: str, read: Callable[[str], bytes | None]) -> dict[str, Symbol]:
 def _collect(path: str, found: Iterable[Fact], trees: Trees) -> Iterator[Fact]:
     """Yield the facts of one file or package, or why there are none."""
     if trees.is_late:
-        yield skip_file(path, "the time is used up")
+        yield skip_file(path, "the time limit was reached")
         return
     try:
         yield from [*found]
     except declarations.UnreadableError as error:
         yield skip_file(path, str(error))
     except RecursionError:
-        yield skip_file(path, "it is nested too deep")
+        yield skip_file(path, "it is nested too deeply")
 
 
 def _find_package(path: str, trees: Trees) -> str | None:

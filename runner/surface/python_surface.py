@@ -212,7 +212,7 @@ def _describe(found: griffe.Breakage) -> str:
         case kinds.PARAMETER_ADDED_REQUIRED | kinds.PARAMETER_CHANGED_REQUIRED:
             return f"needs {new.name}"
         case kinds.PARAMETER_MOVED:
-            return f"{new.name} at another position"
+            return f"{new.name} moved to another position"
         case kinds.PARAMETER_CHANGED_KIND:
             return f"{new.name} is {new.kind.value}"
         case kinds.PARAMETER_CHANGED_DEFAULT:

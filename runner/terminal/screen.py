@@ -129,7 +129,7 @@ def watch_runs(run: Callable[[], ExitCode], plan: Path, digests: Callable[[], ob
             print(format_error(error), file=sys.stderr)
         ended = look_at((plan,))
         if _readable(digests) == before:
-            print(f"watching {display(plan.name)}; Ctrl-C ends", file=sys.stderr, flush=True)
+            print(f"watching {display(plan.name)}; Ctrl-C stops", file=sys.stderr, flush=True)
             wait_for_change(lambda: look_at((plan,)), ended, SETTLED)
         print(file=sys.stderr)
 
@@ -154,7 +154,7 @@ def watch_text(
     """
     if not sys.stdout.isatty():
         raise RunnerError(
-            "--watch draws on a terminal, and standard output is none",
+            "--watch needs a terminal, but standard output is not a terminal",
             hint="runner status, or runner log --follow",
         )
 

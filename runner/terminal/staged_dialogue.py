@@ -47,7 +47,7 @@ class StagedDialogue:
     def stage(self, task: str, file: str, content: bytes) -> ExitCode:
         """Propose, and on a terminal ask at once."""
         path = display_path(self.proposals.workplace.path_of(file))
-        with patience(f"looking through {path} ({len(content) >> 20} MB)"):
+        with patience(f"checking {path} ({len(content) >> 20} MB)"):
             proposed = self.proposals.propose(task, file, content)
         return self._answer(proposed)
 
@@ -70,7 +70,7 @@ class StagedDialogue:
             print(f"SAST: {came.report.summary}; see {display(hint)}", file=sys.stderr)
         if not came.is_written:
             left = ", ".join(map(display_path, came.left))
-            then = f"when {left} is approved, too" if left else "with the next run: runner"
+            then = f"once {left} is approved as well" if left else "with the next run: runner"
             task = display(staged.task)
             print(f"approved: {display_path(staged.path)}; {task} lands {then}", file=sys.stderr)
         return ExitCode.OK
@@ -84,7 +84,7 @@ class StagedDialogue:
 
     def _revise(self, staged: Staged, content: bytes) -> ExitCode:
         if digest_of(content) == staged.after:
-            print("the proposal is as it was", file=sys.stderr)
+            print("the proposal is unchanged", file=sys.stderr)
             return self._ask(staged)
         proposed = self.proposals.revise(staged, content)
         if proposed.staged is not None:
@@ -111,7 +111,7 @@ class StagedDialogue:
         if not reason.strip() and _at_terminal():
             reason = terminal_review.read_reason()
         others = self.proposals.reject(staged, reason)
-        rest = f", and with it the whole proposal of {display(staged.task)}" if others else ""
+        rest = f", with the rest of the proposal of {display(staged.task)}" if others else ""
         print(f"rejected: {display_path(staged.path)}{rest}", file=sys.stderr)
         return ExitCode.FAILED
 
@@ -156,7 +156,7 @@ class StagedDialogue:
         head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
         if self.proposals.is_in_the_way(change):
             head += (
-                "\nnote: the file changed since this was staged, so it cannot be applied as it is"
+                "\nnote: the file changed since this was staged, so it cannot be applied unchanged"
             )
         text = self._diff(change, colour=wants_colour(sys.stdout, self.environ))
         screen.show(f"{head}\n{text}", self.environ)

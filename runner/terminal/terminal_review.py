@@ -32,9 +32,9 @@ else:
     workplace = lazy_module("runner.app.write.workplace")
     single_key = lazy_module("runner.terminal.single_key")
 
-REFUSED = "your edit was refused; the proposal stands"
+REFUSED = "your edit was refused; the proposal is unchanged"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"
-PROVING = "proving your edit; it lands as you saved it"
+PROVING = "testing your edit; it lands as you saved it"
 UNCHANGED = "nothing changed"
 _MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
 _KEYED = re.compile(r"\[\w\]")
@@ -136,7 +136,7 @@ class TerminalAsker:
     def _show_others(self, others: Sequence[Proposed]) -> Reply | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""
         if not others:
-            print("nothing else waits yet", file=sys.stderr)
+            print("nothing else is waiting yet", file=sys.stderr)
             return None
         for one in others:
             for place, change in enumerate(one.changes, start=1):
@@ -163,7 +163,7 @@ def _question(change: Change, spot: Spot) -> str:
     every = "yes to a[l]l plans" if spot.is_plan else f"apply a[l]l {spot.left}"
     choices += [every] if spot.left > 1 else []
     others = len(spot.others()) if spot.others is not None else 0
-    choices += [f"[t]he other {others}, too"] if others else []
+    choices += [f"[t]he other {others} as well"] if others else []
     choices += ["[e]dit"] if change.content is not None else []
     choices += ["[r]eject", "[s]how again"]
     choices += ["[n]ext", "[p]revious"] if spot.count > 1 else []
@@ -173,23 +173,23 @@ def _question(change: Change, spot: Spot) -> str:
 
 _KEYS = {
     "a": "accept this change exactly as shown",
-    "l": "every change of this task that is not answered yet",
-    "t": "show the tasks that are proven meanwhile; then one yes is for all of them",
-    "e": "open it in your editor; what you save is approved, and proven again before it lands",
-    "r": "say why: the next attempt reads it first",
-    "s": "the difference once more",
-    "n": "answer this one later; the next of this task",
-    "p": "the one before",
-    "A": "review = auto for this task: what you set to review decides, and is named as that",
-    "R": "the same for every task of this run; control files and changed tests still come to you",
-    "w": "leave the task for `runner review`; others go on",
+    "l": "accept all changes of this task that are not answered yet",
+    "t": "show the other proven tasks; one yes then accepts all of them",
+    "e": "open it in your editor; your saved version is approved, and re-tested before it lands",
+    "r": "give a reason: the next attempt reads it first",
+    "s": "show the diff again",
+    "n": "answer this one later; go to the next change of this task",
+    "p": "go to the previous change",
+    "A": "review = auto for this task: your configured reviewer decides, and is recorded",
+    "R": "the same for all tasks of this run; you still review control files and changed tests",
+    "w": "leave the task for `runner review`; other tasks continue",
 }
 _PLAN_KEYS = {
-    "a": "this plan: the task is built as it says",
-    "l": "every plan of this run, unseen; what is built by them is still shown to you",
-    "e": "open it in your editor; what you save is the plan",
-    "r": "say why: the next plan begins with it",
-    "s": "the plan once more",
+    "a": "accept this plan: the task is built accordingly",
+    "l": "accept all plans of this run unseen; you still review the code",
+    "e": "open it in your editor; your saved version is the plan",
+    "r": "give a reason: the next plan starts from it",
+    "s": "show the plan again",
 }
 
 
@@ -246,15 +246,15 @@ def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes
         file.write_bytes(content)
         status = run_interactive((*words, str(file)), Path(folder))
         if status == NOT_FOUND:
-            hint = "export EDITOR=vi, or another program that is there"
+            hint = "export EDITOR=vi, or another installed editor"
             raise RunnerError(f"the editor could not start: {words[0]}", hint=hint)
         if status:
-            hint = "save and leave it without an error"
+            hint = "save and close the editor without an error"
             raise RunnerError(f"the editor ended with exit {status}; nothing changed", hint=hint)
         try:
             return file.read_bytes()
         except OSError as error:
-            hint = "save it where it was opened; to take a file away, reject the change"
+            hint = "save it under the same path; to remove the file, reject the change"
             raise RunnerError("the editor left no file; nothing changed", hint=hint) from error
 
 
@@ -266,7 +266,7 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
         # With options: graphical editors return at once but for `--wait`.
         words = shlex.split(line)
     except ValueError as error:
-        raise RunnerError(f"the editor cannot be read: {line}", hint="export EDITOR=vi") from error
+        raise RunnerError(f"invalid editor command: {line}", hint="export EDITOR=vi") from error
     if not words:
         raise RunnerError("no editor is set", hint="export EDITOR=vi")
     return words

@@ -13,4 +13,4 @@ def read_yaml(text: str) -> object:
     try:
         return yaml.safe_load(text)
     except _NO_VALUES as error:
-        raise yaml.YAMLError("a value cannot be read") from error
+        raise yaml.YAMLError("a value is invalid") from error

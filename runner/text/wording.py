@@ -188,7 +188,7 @@ def seconds_of_age(typed: str, where: str) -> float:
     match = _AGE.fullmatch(typed.strip().casefold())
     if match is None or not int(match[1]):
         raise RunnerError(
-            f"{typed!a} is no length of time", where=where, hint=f"{where} 30d (or 90m, 12h, 2w)"
+            f"invalid duration {typed!a}", where=where, hint=f"{where} 30d (or 90m, 12h, 2w)"
         )
     return float(int(match[1]) * _SECONDS[match[2]])
 
@@ -220,7 +220,7 @@ def refusal_of_import(error: ImportError) -> RunnerError | None:
     extra = _find_extra(module) if module else ""
     if not extra:
         return None
-    message = f"this needs {module}, which is not installed"
+    message = f"{module} is required, but not installed"
     return RunnerError(message, hint=install_hint(extra))
 
 

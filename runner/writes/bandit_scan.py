@@ -66,15 +66,15 @@ def scan(content: bytes, path: str, *, seconds: float) -> tuple[SastFinding, ...
     if len(content) > LARGEST:
         raise Unscanned(f"it is larger than {LARGEST >> 10} kB")
     if is_tangled(content):
-        raise Unscanned("it is too tangled to be parsed here")
+        raise Unscanned("it is too complex to parse")
     try:
         return _findings(content, path, time.thread_time() + longest(content, seconds))
     except Unscanned:
         raise
     except (SyntaxError, ValueError) as error:
-        raise Unscanned("it does not parse") from error
+        raise Unscanned("it is not valid Python") from error
     except (RecursionError, MemoryError) as error:
-        raise Unscanned("it nests too deeply") from error
+        raise Unscanned("it is nested too deeply") from error
     except Exception as error:  # a foreign scanner's border: any failure is a note
         raise Unscanned(f"bandit failed ({type(error).__name__})") from error
 

@@ -95,9 +95,9 @@ def make_missing_tool(tool: str, paths: Sequence[str], output: str = "") -> Find
     """The refusal of files whose compiler is not there: uncompiled, nothing lands."""
     return Finding(
         MISSING,
-        f"{tool} is not installed, so this was not compiled",
+        f"not compiled: {tool} is not installed",
         path=paths[0] if len(paths) == 1 else "",
-        hint=f"install {tool}, then: runner; `runner doctor` says what is missing",
+        hint=f"install {tool}, then: runner; `runner doctor` lists what is missing",
         detail="\n".join((*(paths if len(paths) > 1 else ()), *((output,) if output else ()))),
     )
 
@@ -114,7 +114,7 @@ def _mistake(
     content = change.content or b""
     if is_costly(language, content):
         if run_command is None:
-            return parsers.Mistake("this is too large or too tangled to be parsed here")
+            return parsers.Mistake("too large or too complex to parse")
         return _ask_child(sys.executable, language, change, run_command)
     try:
         parsers.parse(language, content, change.path)
@@ -134,9 +134,7 @@ def _ask_child(
     ran = run_command(argv, stdin=content)
     if ran.passed:
         return None
-    return _parse_mistake(ran) or parsers.Mistake(
-        f"this could not be parsed within {seconds} s of processor time"
-    )
+    return _parse_mistake(ran) or parsers.Mistake(f"not parsed within {seconds} s of CPU time")
 
 
 def _parse_mistake(ran: Ran) -> parsers.Mistake | None:
@@ -193,7 +191,7 @@ def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> F
     if is_missing_tool(ran):
         return make_missing_tool("bash", (path,))
     found = _BASH_SAYS.search(ran.tail)
-    line, message = (int(found[1]), found[2]) if found else (0, "the shell's -n refuses this")
+    line, message = (int(found[1]), found[2]) if found else (0, "`bash -n` rejects this")
     return _finding(path, parsers.Mistake(message, line), detail=ran.tail)
 
 
@@ -206,7 +204,7 @@ def _finding(path: str, mistake: parsers.Mistake, detail: str = "") -> Finding:
         line=mistake.line,
         column=mistake.column,
         severity=Severity.WARNING if sample else Severity.ERROR,
-        hint="" if sample else "correct the syntax here",
+        hint="" if sample else "fix the syntax here",
         detail=detail,
     )
 
@@ -342,7 +340,7 @@ const starts = '(?:^[ \\t]*|[{;][ \\t]+)', using = '(?:await\\s+)?using\\s+[\\w$
 const isNewer = new RegExp(`${starts}(?:${using}|@[\\w$])|\\bimport\\s+(?:defer|source)\\s`, 'm');
 if (isNewer.test(text)) say({ note: 'its syntax is newer than this Node' });
 if (mayBeJsx) say({ note: 'no parser for JSX here' });
-if (translated(false)) say({ note: 'no parser here for what its package translates' });
+if (translated(false)) say({ note: 'no parser for the syntax that its build tools translate' });
 const esm = /^[ \t]*(?:import|export)\b/m.test(text);
 say(esm || wrong.length === 1 ? wrong[0] : wrong[1]);
 """
@@ -363,7 +361,7 @@ def script_mistake(change: Change, run_command: RunCommand) -> Mistake | str | N
     argv = ("node", *options, "-e", _SCRIPT, "--", change.path)
     reply = _parse_answer(run_command(argv, stdin=change.content or b""))
     if reply is None:
-        return "no Node here"  # or one that does not take this
+        return "no usable Node.js found"  # or one that does not take this
     if reply.get("missing"):
         return f"tool:{reply['missing']}"
     if message := reply.get("message"):
@@ -376,7 +374,7 @@ def script_mistake(change: Change, run_command: RunCommand) -> Mistake | str | N
 
 _DIALECTS = (
     *("no parser for Flow here", "its syntax is newer than this Node"),
-    "no parser here for what its package translates",
+    "no parser for the syntax that its build tools translate",
 )
 """Where a mistake of the grammar may be right code; it refuses nothing."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yaml.events import Event
 
 
-TOO_DEEP = "this nests too deeply to be parsed"
+TOO_DEEP = "nested too deeply to parse"
 # Texts, and no `regex` of ours: the child that reads this file has nothing of this package.
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 # `warnings` keeps its filters in one global list, which two threads must not swap at once.

@@ -133,7 +133,7 @@ def scope_finding(
     a setting of the runner and not the task's to change.
     """
     if is_forbidden(path, plan):
-        return _refuse(path, f"no task may write {path!a}", "leave this file as it was")
+        return _refuse(path, f"no task may write {path!a}", "leave this file unchanged")
     if not in_scope(path, outputs):
         message = f"{path!a} is not in the Output files of {task}"
         if is_control(path):
@@ -143,7 +143,7 @@ def scope_finding(
         return _refuse(
             path,
             "[tool.runner] holds the runner's settings, which no task may change",
-            "leave [tool.runner] as it was",
+            "leave [tool.runner] unchanged",
             check="scope",
         )
     return None
@@ -201,7 +201,7 @@ def _mode_refusal(mode: int) -> str:
         return "is a submodule"
     if mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX):
         return "has a setuid, setgid or sticky bit"
-    return f"has the mode {mode:o}, where 100644 or 100755 is allowed"
+    return f"has the mode {mode:o}; only 100644 and 100755 are allowed"
 
 
 def _refuse(path: str, message: str, hint: str, *, check: str = "paths") -> Finding:
@@ -267,7 +267,7 @@ def warning(name: str) -> str:
     if name.split(".", maxsplit=1)[0].rstrip(" ").casefold() in _DEVICES:
         return f"{name!a} is a reserved name on Windows"
     if _NOT_ON_WINDOWS & set(name):
-        return f"{name!a} holds a character that Windows does not allow"
+        return f"{name!a} contains a character that Windows does not allow"
     if name != unicodedata.normalize("NFC", name):
         return f"{name!a} is not in Unicode normal form C, so other systems spell it differently"
     return ""
@@ -277,11 +277,11 @@ def _shape_refusal(name: str) -> str:
     reasons = (
         (not name, "has an empty component"),
         (name in {".", ".."}, f"has the component {name!r}"),
-        ("\\" in name, "holds a backslash"),
+        ("\\" in name, "contains a backslash"),
         (name != name.strip(), "has a component that begins or ends with a space"),
         (name.endswith("."), "has a component that ends with a dot"),
-        (bool(_DRIVE.fullmatch(name)), "begins like a drive letter"),
-        (bool(_STREAM.search(name)), "names an alternate stream of a file"),
+        (bool(_DRIVE.fullmatch(name)), "begins with a drive letter"),
+        (bool(_STREAM.search(name)), "names an alternate data stream"),
     )
     return next((reason for holds, reason in reasons if holds), "")
 
@@ -291,9 +291,9 @@ def _refuse_hidden(name: str) -> str:
         return "" if len(name) <= LONGEST_NAME else _too_long()
     for character in name:
         if unicodedata.category(character) in _UNSEEN:
-            return f"holds the invisible character U+{ord(character):04X}"
+            return f"contains the invisible character U+{ord(character):04X}"
         if character.isspace() and character != " ":
-            return f"holds the space U+{ord(character):04X}"
+            return f"contains the space U+{ord(character):04X}"
     return "" if len(name.encode("utf-8")) <= LONGEST_NAME else _too_long()
 
 
@@ -306,5 +306,5 @@ def _git_refusal(name: str) -> str:
     # is a way in which some file system opens `.git` when asked for another name.
     folded = unicodedata.normalize("NFKC", name).casefold().split(":")[0].rstrip(" .")
     if folded == ".git" or _SHORT_NAME.fullmatch(folded):
-        return "names git's own folder"
+        return "names git's internal folder"
     return ""

@@ -237,7 +237,7 @@ def _path_findings(change: Change, rules: WriteRules, context: WriteContext) -> 
         return (named,)
     if change.path in rules.held_out:
         message = f"{change.path!a} is a held-out file, which no implementer may write"
-        hint = "leave this path free: the runner puts the file there"
+        hint = "do not write this path: the runner adds the file itself"
         return (Finding(check="paths", path=change.path, message=message, hint=hint),)
     settings = change.path == "pyproject.toml"
     scoped = scope_finding(
@@ -276,7 +276,7 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
         check="plan",
         message=f"{path!a} is not in the approved plan of {rules.task}",
         path=path,
-        hint=f"leave it as it was; or plan again: runner plan {rules.task} --again",
+        hint=f"leave it unchanged, or plan again: runner plan {rules.task} --again",
     )
 
 
@@ -300,11 +300,11 @@ def _find_declared_secrets(
     for name, line in declared_values.find_held(content, before, known):
         yield Finding(
             check=scan.CHECK,
-            message=f"it holds the value of the declared secret {name}",
+            message=f"it contains the value of the declared secret {name}",
             path=redact(change.path, tuple(value for _, value in known)),
             # The name was looked through as a line before the content.
             line=max(line - 1, 1),
-            hint=f"read it where it is needed, from the variable {name}",
+            hint=f"read it from the environment variable {name} instead",
         )
 
 

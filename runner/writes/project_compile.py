@@ -105,10 +105,10 @@ def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> 
         if path in compiled or not (tree / path).is_file():
             continue
         if path.endswith(TYPED):
-            why = "types not checked: no tsconfig.json covers this"
+            why = "types not checked: no tsconfig.json includes this file"
             yield Finding(CHECK, why, path=path, severity=Severity.NOTE)
         elif path.endswith(".rs"):  # without a project no compiler parses it
-            wrong = check_syntax(path, (tree / path).read_bytes(), "no grammar of Rust here")
+            wrong = check_syntax(path, (tree / path).read_bytes(), "no Rust grammar installed")
             if wrong is not None:
                 yield wrong
 
@@ -123,9 +123,9 @@ def _cannot_start(job: Job, result: _CompileResult, run_command: RunCommand) -> 
 def _warn_unable(job: Job, finding: Finding) -> Finding:
     return replace(
         finding,
-        message=f"{job.tool} {COULD_NOT_RUN}, without the change too: this was not compiled",
+        message=f"not compiled: {job.tool} {COULD_NOT_RUN}, with or without the change",
         severity=Severity.WARNING,
-        hint=f"`{job.version}` fails: install what it asks for",
+        hint=f"`{job.version}` fails: install what its output names",
     )
 
 
@@ -148,7 +148,7 @@ def _without_old(job: Job, now: _CompileResult, before: _CompileResult) -> Itera
         (old if is_old else new).append(one)
     yield from new
     if not new and now.others > before.others:
-        yield Finding(CHECK, f"`{job.line}` says more errors than before", path=job.paths[0])
+        yield Finding(CHECK, f"`{job.line}` reports more errors than before", path=job.paths[0])
     if old:
         first = old[0]
         more = f" and {len(old) - 1} more" if len(old) > 1 else ""
@@ -165,7 +165,7 @@ def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | N
         return finding
     return replace(
         finding,
-        message=f"not compiled against {name}, a package of this repository that is not built here",
+        message=f"not compiled against {name}: this package of the repository is not built here",
         severity=Severity.NOTE,
         hint="have a test contract build it first",
     )
@@ -282,7 +282,7 @@ def _run(job: Job, run_command: RunCommand) -> _CompileResult:
         return _CompileResult(located, len(_ERROR.findall(output)) - len(located))
     message = f"`{job.line}` ended with exit code {ran.exit}"
     if ran.ended != "exited":
-        message = f"`{job.line}` did not end in time"
+        message = f"`{job.line}` timed out"
     return _CompileResult((Finding(CHECK, message, path=job.paths[0], detail=ran.tail),))
 
 

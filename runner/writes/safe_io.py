@@ -160,14 +160,14 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
         if error.errno == errno.ELOOP:
             raise InTheWay(path, "a symbolic link") from error
         if error.errno == errno.EISDIR:
-            hint = "name one of its files"
-            raise RunnerError("this is a folder", where=path, hint=hint) from error
+            hint = "give a file in this folder"
+            raise RunnerError("is a folder, not a file", where=path, hint=hint) from error
         if error.errno in _FULL:
             raise DiskFullError(path, "free some space and run again") from error
         raise RunnerError(
             f"cannot be used: {error.strerror or error}",
             where=path,
-            hint="check who owns the folder and whether it may be written",
+            hint="check the folder's owner and its write permission",
         ) from error
 
 

@@ -100,7 +100,7 @@ def make_unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
 def _make_unseen(note: SastFinding) -> Finding:
     return Finding(
         CHECK,
-        f"{note.message}; sast.block_at refuses what was not scanned",
+        f"{note.message}; sast.block_at rejects unscanned files",
         path=note.path,
         hint="make the file smaller or simpler, so that it can be scanned",
     )
@@ -113,5 +113,5 @@ def _refusal(found: SastFinding) -> Finding:
         path=found.path,
         line=found.line,
         column=found.column,
-        hint="write this another way; a comment does not silence this check",
+        hint="rewrite this code; a comment does not silence this check",
     )

@@ -106,7 +106,7 @@ class ScanWorkspace:
             if not (self._shown / "node_modules" / name).is_dir():
                 return f"{name} is not installed in the project"
         if tool.rules and self._rules(tool) is None:
-            return f"it has no rules here: {tool.rules[0]}"
+            return f"its rules file is missing: {tool.rules[0]}"
         return ""
 
     def find_unread(self, paths: Iterable[str]) -> Iterator[str]:
@@ -270,7 +270,7 @@ class _Ended(Event):
 def not_scanned(error: OSError | RunnerError) -> SastReport:
     """Copies that cannot be made are no reason to stop a task: the disk says so elsewhere."""
     why = error.strerror if isinstance(error, OSError) else error.message
-    note = make_unscanned("", f"tools of other languages did not look at this: {why}", tool="sast")
+    note = make_unscanned("", f"scanners of other languages did not run: {why}", tool="sast")
     return SastReport(notes=(note,))
 
 

@@ -269,7 +269,7 @@ def findings_of(tool: Scanner, ran: Ran, folder: str, digests: Mapping[str, Dige
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         # Whatever it printed instead of findings, it scanned nothing.
         last = redact(output.strip().rpartition("\n")[2])[-_LONGEST:]
-        words = f"{tool.tool} said nothing readable (exit {ran.exit})"
+        words = f"{tool.tool} printed no readable report (exit {ran.exit})"
         note = make_unscanned(about, f"{words}: {last}" if last else words, tool=tool.tool)
         return SastReport(notes=(note,))
     found = [_finding(tool.tool, one, folder, digests) for one in rows]
@@ -309,7 +309,7 @@ def _finding(
     path = _path(str(row.get("path") or ""), folder, digests)
     message = redact(" ".join(str(row.get("message", "")).split()))[:_LONGEST]
     if row.get("rule") == UNSCANNED:
-        return make_unscanned(path, f"{tool} did not read this: {message}", tool=tool)
+        return make_unscanned(path, f"{tool} did not scan this: {message}", tool=tool)
     return SastFinding(
         path=path,
         line=_number(row.get("line")),

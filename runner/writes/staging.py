@@ -100,8 +100,8 @@ class Staging:
         found = [staged for staged in self.list() if staged.id == wanted]
         if not found:
             raise RunnerError(
-                f"nothing is staged under {wanted!a}",
-                hint="see what waits with: runner review",
+                f"no staged write {wanted!a}",
+                hint="for pending changes: runner review",
             )
         return found[-1]
 
@@ -114,7 +114,7 @@ class Staging:
             )
             if content is None or digest_of(content) != staged.after:
                 raise RunnerError(
-                    "the staged bytes are gone" if content is None else "the staged bytes changed",
+                    f"the staged content {'is missing' if content is None else 'changed'}",
                     where=staged.path,
                     hint=f"reject {staged.id}, so that the next attempt proposes it again",
                     code=ExitCode.CONFLICT,
@@ -235,7 +235,7 @@ def _from_json(entry: dict[str, object]) -> Staged:
     if not (isinstance(task, str) and isinstance(path, str) and isinstance(run, str)):
         raise TypeError("task, path and run are text")
     if not (isinstance(attempt, int) and isinstance(mode, int) and isinstance(time, str)):
-        raise TypeError("attempt and mode are numbers, time is text")
+        raise TypeError("attempt and mode must be numbers, time must be text")
     return Staged(
         task,
         attempt,

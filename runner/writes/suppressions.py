@@ -30,7 +30,7 @@ MOST_FINDINGS = 20
 _MOST_MARKS = 10_000
 """Of one kind in one file; a flood beyond is the same flood."""
 _LONGEST_LINE = 4096
-_FOREIGN_CODEC = "has Python read other text than a reader sees"
+_FOREIGN_CODEC = "makes Python read other text than an editor shows"
 _SOURCE_LIMIT = 8 << 20
 
 
@@ -151,5 +151,5 @@ def _report(
         line=line,
         column=column,
         severity=severity,
-        hint=f"the runner's own checks do not heed it; say why {name} needs it, or leave it out",
+        hint=f"the runner's own checks ignore it; explain why {name} needs it, or remove it",
     )

@@ -122,4 +122,4 @@ def test_before_the_first_commit_there_is_nothing_to_tell(workplace):
     workplace.write({"a.py": "import os\n"})
     found = analyse(project(workplace))
     assert (found.commit, found.files, found.sources) == ("", 0, ())
-    assert found.notes == ("there is no commit yet",)
+    assert found.notes == ("no commit yet",)

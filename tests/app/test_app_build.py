@@ -57,7 +57,7 @@ def test_a_project_begins_with_three_files_and_keeps_those_that_are_there(workpl
     }
     assert workplace.read("PATTERN_INDEX.md") == "# mine\n"
     assert validate(opened()).code is ExitCode.OK
-    with pytest.raises(RunnerError, match="there is a plan here already"):
+    with pytest.raises(RunnerError, match="a plan already exists"):
         init(workplace.root, os.environ)
 
 
@@ -243,11 +243,11 @@ def test_a_secret_in_what_a_person_edits_reaches_no_file_and_no_object(
 def test_a_done_task_that_is_gone_from_the_plan_is_asked_about_once(shop, ready, console, person):
     build(ready(), TRUSTED, console)
     shop.plan(TWO[0], a_task("TASK-003", blocks={"c.txt": "three\n"}, fields=[NO_PROOF]))
-    with pytest.raises(RunnerError, match="TASK-002 was DONE and is gone from the plan"):
+    with pytest.raises(RunnerError, match="TASK-002 was DONE and is no longer in the plan"):
         build(ready(), TRUSTED, console)
     ada = person(words=["yes"])
     assert build(ready(), TRUSTED, console, ada).code is ExitCode.OK
-    assert ada.asked[0].startswith("\nTASK-002 was DONE and is gone")
+    assert ada.asked[0].startswith("\nTASK-002 was DONE and is no longer")
     assert find_nothing_to_do(ready(), TRUSTED) is not None
 
 
@@ -268,7 +268,7 @@ def test_a_saved_plan_is_done_exactly_or_refused(shop, ready, console, tmp_path)
     save_plan(file, ready(), seen.reading, seen.selection, seen.foresight)
     request = BuildRequest(saved=read_saved(file), trusted=True)
     assert [task.id for task in build(ready(), request, console).tasks] == ["TASK-001"]
-    with pytest.raises(RunnerError, match="what the plan was made from has moved") as refused:
+    with pytest.raises(RunnerError, match="the saved plan is out of date") as refused:
         build(ready(), request, console)
     assert refused.value.code is ExitCode.CONFLICT
 
@@ -282,7 +282,7 @@ def test_a_trial_of_one_task_lands_nothing_and_its_bytes_can_land_later(
     assert [one.content for one in found.trial.outcome.changes] == [b"one\n"]
     assert found.before == {"a.txt": None}
     assert (shop.head, shop.has("a.txt")) == (head, False)
-    with pytest.raises(RunnerError, match="TASK-002 waits for TASK-001"):
+    with pytest.raises(RunnerError, match="TASK-002 depends on unfinished tasks: TASK-001"):
         try_one_task(ready(), "2", console, trusted=True)
     save_proposal(file, ready(), found.trial)
     saved = read_saved(file)
@@ -299,7 +299,7 @@ def test_an_attempt_is_cancelled_and_the_run_goes_on_with_the_others(workplace, 
     slow = a_task("TASK-001", outputs=["a.txt"], command="sleep 60", fields=[NO_PROOF])
     other = a_task("TASK-002", blocks={"b.txt": "two\n"}, fields=[NO_PROOF])
     workplace.plan(slow, other)
-    with pytest.raises(RunnerError, match="no run is going on here"):
+    with pytest.raises(RunnerError, match="no run is active in this folder"):
         cancel(ready(), "1")
     ended = []
     run = Thread(target=lambda: ended.append(build(ready(), TRUSTED, console)))

@@ -95,14 +95,14 @@ def test_a_reason_brings_no_secret_into_a_commit(shop):
 
 def test_undo_stops_where_unsaved_work_is_in_the_way(shop):
     shop.write({"c.txt": "mine\n"})
-    with pytest.raises(RunnerError, match="unsaved changes are in the way"):
+    with pytest.raises(RunnerError, match="uncommitted changes are in the way"):
         undo(opened_at(shop), UndoRequest("TASK-003"))
     assert shop.read("c.txt") == "mine\n"
 
 
 def test_undo_stops_where_git_filters_a_file_by_whatever_attributes(shop):
     shop.write({".git/info/attributes": "c.txt filter=lfs\n"})
-    with pytest.raises(RunnerError, match=r"git filters \(LFS\) these files"):
+    with pytest.raises(RunnerError, match=r"git filters \(LFS\) apply to these files"):
         undo(opened_at(shop), UndoRequest("TASK-003"))
     assert shop.read("c.txt") == "c\n"
 
@@ -156,12 +156,12 @@ def test_a_rebuild_ends_at_the_first_step_that_was_approved_otherwise(shop, hear
             row["after"] = digest_of(b"another")
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (only,) = rebuild(opened_at(shop), find_landed(opened_at(shop)), heard)
-    assert only.divergence == "a.txt is not what was approved for attempt 1"
+    assert only.divergence == "a.txt differs from what was approved for attempt 1"
 
 
 def test_nothing_is_rebuilt_of_a_branch_on_which_nothing_landed(shop):
     shop.git("checkout", "-q", "--detach", shop.git("rev-list", "--max-parents=0", "HEAD"))
-    with pytest.raises(RunnerError, match="nothing of that has landed"):
+    with pytest.raises(RunnerError, match="no such task has landed"):
         find_landed(opened_at(shop))
 
 
@@ -184,7 +184,7 @@ def test_a_change_that_is_only_looked_at_writes_nothing(shop):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("  ", "what changes"), ("a \x1b[31m b", "control characters")]
+    ("text", "why"), [("  ", "no change text given"), ("a \x1b[31m b", "control characters")]
 )
 def test_a_change_without_plain_words_is_refused(shop, text, why):
     with pytest.raises(RunnerError, match=why):
@@ -194,7 +194,7 @@ def test_a_change_without_plain_words_is_refused(shop, text, why):
 
 def test_a_change_waits_for_a_plan_without_mistakes(shop):
     shop.edit_plan("- Depends on: TASK-001", "- Depends on: TASK-001\n- Status: DONE")
-    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was done"):
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was changed"):
         change(opened_at(shop), ChangeRequest(("TASK-001",), "shorter"))
 
 
@@ -219,7 +219,7 @@ def test_a_plan_that_is_saved_with_a_mistake_meanwhile_waits_as_well(shop, meanw
     project, before = opened_at(shop), shop.head
     bad = ("- Depends on: TASK-001", "- Depends on: TASK-001\n- Status: DONE")
     meanwhile(lambda: shop.edit_plan(*bad))
-    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was done"):
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was changed"):
         undo(project, UndoRequest("TASK-003"))
     assert shop.head == before
     assert shop.has("c.txt")
@@ -236,7 +236,7 @@ def test_a_ship_hears_of_a_task_that_came_meanwhile(shop, meanwhile, heard):
 def test_what_is_shipped_meanwhile_is_not_shipped_twice(shop, meanwhile, heard):
     project = opened_at(shop)
     meanwhile(lambda: ship(opened_at(shop), ShipRequest(unproven=True), heard))
-    with pytest.raises(RunnerError, match="this plan was shipped already"):
+    with pytest.raises(RunnerError, match="this plan was already shipped"):
         ship(project, ShipRequest(unproven=True), heard)
     assert len(shop.git("tag").split()) == 1
 
@@ -286,7 +286,7 @@ def test_a_task_that_never_landed_changed_nothing(shop):
 
 
 def test_several_changes_at_once_are_no_question(shop):
-    with pytest.raises(RunnerError, match="several changes at once"):
+    with pytest.raises(RunnerError, match="more than one change given"):
         find_impact(opened_at(shop), ImpactRequest(since="HEAD", task="TASK-001"))
 
 
@@ -370,13 +370,13 @@ def test_a_task_whose_file_another_wrote_too_is_not_committed_alone(logged):
 def test_writes_that_git_would_filter_are_left_to_a_person_s_own_commit(logged):
     head = logged.head
     logged.write({".git/info/attributes": "a.txt filter=lfs\n"})
-    with pytest.raises(RunnerError, match=r"git filters \(LFS\) these files") as told:
+    with pytest.raises(RunnerError, match=r"git filters \(LFS\) apply to these files") as told:
         commit_by_task(opened_at(logged), CommitRequest())
     assert (told.value.code, logged.head) == (ExitCode.CONFLICT, head)
 
 
 def test_what_waits_for_a_commit_is_not_shipped(logged, heard):
-    with pytest.raises(RunnerError, match="what landed is not committed"):
+    with pytest.raises(RunnerError, match="the landed files are not committed"):
         ship(opened_at(logged), ShipRequest(), heard)
     assert logged.git("tag") == ""
 
@@ -423,7 +423,7 @@ def test_a_change_that_stands_in_the_plan_is_recorded_once_and_becomes_a_quote(s
     after = take_lines(shop, heard)
     assert heard.all == [
         "CHANGE-001 recorded for TASK-003: louder, please",
-        "TASK-003 is STALE: it is what changes",
+        "TASK-003 is STALE: it is the changed task",
     ]
     assert [line for line in after.plan.written_commands if line.task] == []
     assert "> CHANGE-001" in shop.read("TASK-GRAPH.md")
@@ -438,7 +438,7 @@ def test_a_replay_that_stands_in_the_plan_goes_back(shop, heard):
     assert heard.all[0].startswith("back to the checkpoint of TASK-001")
     assert shop.read("a.txt") == ONE
     (asked,) = asker.asked
-    assert "building them again, by past attempts: about " in asked
+    assert "cost of rebuilding them, by past attempts: about " in asked
     take_lines(shop, heard, asker)
     assert len(asker.asked) == 1
 
@@ -454,7 +454,7 @@ def test_a_replay_changes_nothing_before_the_answer(shop, heard, end):
 
 def test_a_change_without_words_stands_where_it_is(shop, heard):
     shop.edit_plan("## TASK-003: Third\n", "## TASK-003: Third\n\n!change\n")
-    with pytest.raises(RunnerError, match="what changes in TASK-003"):
+    with pytest.raises(RunnerError, match="!change in TASK-003 has no text"):
         take_lines(shop, heard)
     assert "!change" in shop.read("TASK-GRAPH.md")
     assert not shop.has("artifacts/build/CHANGES.md")

@@ -71,7 +71,7 @@ def test_the_chain_of_causes_ends_where_a_person_can_do_something(blocked, opene
 
 
 def test_a_task_that_nobody_knows_is_no_task(shop, opened):
-    with pytest.raises(RunnerError, match='there is no task "9"'):
+    with pytest.raises(RunnerError, match='unknown task "9"'):
         find_one_task(opened(), "9")
 
 
@@ -117,7 +117,7 @@ def test_every_mistake_of_a_plan_is_found_at_once(shop, opened):
     assert (found.code, found.errors, found.tasks) == (ExitCode.USAGE, 2, 3)
     text = " ".join(problem.message for problem in found.problems)
     assert "TASK-007" in text
-    assert 'there is no implementer "nobody"' in text
+    assert 'unknown implementer "nobody"' in text
 
 
 def test_doctor_looks_at_machine_repository_and_plan(shop, alone):
@@ -176,7 +176,7 @@ def test_a_hook_lets_a_write_pass_or_says_why_not(shop, here):
 
 
 def test_a_hook_refuses_what_is_no_call(shop, here):
-    with pytest.raises(RunnerError, match="is no call of a tool"):
+    with pytest.raises(RunnerError, match="is not a tool call"):
         judge_call(HookCall(b"hello", shop.root), here.environ)
 
 

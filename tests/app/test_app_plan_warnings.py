@@ -18,7 +18,7 @@ def reading_of(text):
 
 
 def plan_of(count):
-    """A plan whose tasks nobody implements, each with a fence that is almost a file."""
+    """A plan whose tasks nobody implements, each with a fence that looks like a file block."""
     tasks = (
         f"## TASK-{number:05}: Task\n\n- Output files: `f{number}.py`\n\n"
         f"```python f{number}.py\n```\n"
@@ -30,8 +30,12 @@ def plan_of(count):
 def test_each_task_is_told_of_its_own_fence():
     said = [(one.line, one.hint) for one in unready(plan_of(2), Settings())]
     assert [line for line, _ in said] == [3, 10]
-    assert said[0][1].startswith("line 7 is almost a file: write ```python file=f0.py; else ")
-    assert said[1][1].startswith("line 14 is almost a file: write ```python file=f1.py; else ")
+    assert said[0][1].startswith(
+        "line 7 looks like a file block: write ```python file=f0.py; else "
+    )
+    assert said[1][1].startswith(
+        "line 14 looks like a file block: write ```python file=f1.py; else "
+    )
 
 
 def test_warnings_take_no_longer_for_each_task_of_a_larger_plan():
@@ -46,14 +50,14 @@ def test_an_almost_fence_is_found_in_the_section_of_its_own_task_alone():
     files, fence = "- Output files: `src/a.py`\n\n", "```python title=src/a.py\nx = 1\n```\n"
     text = f"## TASK-001: A\n\n{files}## TASK-002: B\n\n{files}{fence}"
     first, second = (one.hint for one in unready(reading_of(text), Settings()))
-    assert "is almost a file" not in first
-    assert second.startswith("line 9 is almost a file: write ```python file=src/a.py; else")
+    assert "looks like a file block" not in first
+    assert second.startswith("line 9 looks like a file block: write ```python file=src/a.py; else")
 
 
 def test_lines_are_counted_as_the_plan_counts_them():
     files, fence = "- Output files: `src/a.py`\n\n", "```python title=src/a.py\nx = 1\n```\n"
     (found,) = unready(reading_of(f"## TASK-001: A\u2028B\n\n{files}{fence}"), Settings())
-    assert found.hint.startswith("line 5 is almost a file")
+    assert found.hint.startswith("line 5 looks like a file block")
 
 
 AUTHOR = "- Test author: claude\n- Acceptance:\n  - A1: it halves\n"
@@ -68,7 +72,7 @@ def problems_of(workplace, *sections):
 
 def test_an_author_whose_tests_nothing_runs_is_refused(workplace):
     section = f"## TASK-001: Half\n\n- Output files: `app.py`\n- Implementer: claude\n{AUTHOR}"
-    said = "TASK-001 has a Test author, and no test command of the project is known that runs"
+    said = "TASK-001 has a Test author, but no known test command of the project runs"
     assert problems_of(workplace, section) == [f"{said} single files"]
     later = section.replace("- Output", "- Depends on: TASK-002\n- Output")
     other = "## TASK-002: Tools\n\n- Output files: `pyproject.toml`\n- Implementer: claude\n"

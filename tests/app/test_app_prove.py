@@ -87,7 +87,7 @@ def test_what_is_not_committed_is_not_looked_at_and_that_is_said(shop, heard):
     shop.write({"shop.py": "broken(\n"})
     found = verify_task(opened_at(shop), "TASK-001", heard)
     assert (found.passed, found.unseen) == (True, ("shop.py",))
-    assert heard.all[0].startswith("note: HEAD is proven; not looked at")
+    assert heard.all[0].startswith("note: HEAD is tested; ignored")
 
 
 def test_everything_is_proven_on_one_tree_and_the_journal_knows(shop, heard):
@@ -212,9 +212,9 @@ def test_a_ship_tags_the_commit_that_declares_it(shop, heard):
     done = ship(opened_at(shop), ShipRequest(tag="v1"), heard)
     assert (done.tag, done.commit, done.shortfall) == ("v1", shop.head, None)
     assert shop.git("rev-parse", "v1^{commit}") == done.commit
-    assert "this very tree was verified before" in heard.all
+    assert "this tree was already verified" in heard.all
     assert shop.happened("ship.declared")[0]["tag"] == "v1"
-    with pytest.raises(RunnerError, match="shipped already, as v1"):
+    with pytest.raises(RunnerError, match="already shipped as v1"):
         ship(opened_at(shop), ShipRequest(), heard)
 
 
@@ -239,7 +239,7 @@ def test_what_is_not_done_is_not_shipped(shop, heard):
 def test_a_done_task_without_its_file_is_not_shipped(shop, heard):
     shop.git("rm", "-q", "test_shop.py")
     shop.git("commit", "-qm", "gone")
-    with pytest.raises(RunnerError, match="TASK-001 is DONE without its files"):
+    with pytest.raises(RunnerError, match="DONE without its files: TASK-001"):
         ship(opened_at(shop), ShipRequest(), heard)
 
 

@@ -59,8 +59,8 @@ def proven_by(command, *fields, outputs=("src/shop/new.py",), status="PENDING"):
 
 def test_an_input_that_nobody_makes_is_told_where_it_stands(workplace, warned):
     assert warned(reading("src/shop/model.py", "docs/*.md")) == [
-        'TASK-001 reads "src/shop/model.py", which is not there and no task writes',
-        'TASK-001 reads "docs/*.md", which is not there and no task writes',
+        'TASK-001 reads "src/shop/model.py": missing, and no task writes it',
+        'TASK-001 reads "docs/*.md": missing, and no task writes it',
     ]
     found = validate(Project.open(workplace.root, os.environ)).problems
     (one,) = [one for one in found if "model.py" in one.message]
@@ -103,7 +103,7 @@ def test_an_input_of_a_later_folder_or_glob_of_a_task_before_it_is_not_told(warn
 )  # fmt: skip
 def test_a_test_contract_of_what_nobody_has_or_writes_is_told(warned, command, said):
     assert warned(proven_by(command)) == [
-        f"TC-001 of TASK-001 runs the {said}, which nobody has or writes"
+        f"TC-001 of TASK-001 runs the {said}: missing, and no task writes it"
     ]
 
 
@@ -155,7 +155,7 @@ def test_what_the_task_or_another_writes_is_no_lack(warned):
 def test_a_contract_whose_module_or_document_nobody_has_is_told(warned, entry, said):
     task = proven_by(PASSES, "Type: api", f"Contracts:\n  - {entry}", outputs=("a.json",))
     assert warned(task) == [
-        f"a contract of TASK-001 names {said}, which nobody has or writes"
+        f"a contract of TASK-001 names {said}: missing, and no task writes it"
     ]  # fmt: skip
 
 

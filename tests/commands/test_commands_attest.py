@@ -29,10 +29,10 @@ def test_a_true_statement_is_confirmed_and_proven_again(shop):
     attested(shop)
     said = shop.runner("verify-attestation", "proof.json")
     assert said.code == 0
-    assert "TASK-001: it says what commit" in said.out
-    assert "believed so far" in said.out
+    assert "TASK-001: it matches commit" in said.out
+    assert "relies on the author of that commit" in said.out
     again = shop.runner("verify-attestation", "proof.json", "--run", "--trust", "--sandbox", "none")
-    assert (again.code, again.out.splitlines()[-1]) == (0, "proven again on HEAD")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "re-tested on HEAD")
 
 
 def test_a_lie_is_named_with_its_place_and_nothing_runs(shop):

@@ -38,10 +38,7 @@ def test_the_text_is_on_standard_output_and_what_it_costs_beside_it(ground):
     assert said.out.startswith("# TASK-001: Fix the store\n")
     assert said.err.startswith("PART       TOKENS\ntask ")
     assert "\nfiles " in said.err
-    assert (
-        "warning: skills/web/SKILL.md:2: this skill is left out: its description is missing\n"
-        in said.err
-    )
+    assert "warning: skills/web/SKILL.md:2: skill ignored: its description is missing\n" in said.err
 
 
 def test_the_parts_alone_are_shown_where_they_are_asked_for_and_json_has_them_too(ground):
@@ -62,7 +59,7 @@ def test_files_come_from_the_last_commit_and_not_from_what_nobody_saved_in_git(g
     text = shop.runner("brief", "1").out
     assert "class Store: ..." in text
     assert "unsaved" not in text
-    assert "### `src/models.py` (imports it, or is imported)" in text
+    assert "### `src/models.py` (imports it, or is imported by it)" in text
 
 
 def test_settings_say_what_may_be_read_and_where_skills_are(ground):

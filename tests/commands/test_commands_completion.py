@@ -176,4 +176,4 @@ def test_help_begins_with_a_whole_sentence(ground, capsys):
         ground.runner("graph", "--help")
     out = capsys.readouterr().out
     assert out.startswith("usage: runner graph")
-    assert "The graph as text or as a picture.\n" in out
+    assert "Draw the graph as text or as a picture.\n" in out

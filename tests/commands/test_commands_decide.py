@@ -93,7 +93,7 @@ def test_a_key_that_was_typed_is_not_written(ground):
         ),
         (
             ["x", "--task", "TASK-0O1"],
-            'runner: there is no task "TASK-0O1"\nhint: did you mean "TASK-001"?\n',
+            'runner: unknown task "TASK-0O1"\nhint: did you mean "TASK-001"?\n',
         ),
         (
             [],

@@ -28,9 +28,9 @@ def test_a_healthy_project_is_healthy(ground):
     assert found(said, "plan") == [("ok", "TASK-GRAPH.md: 1 task, 0 mistakes, 0 warnings")]
     assert found(said, "branch") == [("ok", "main")]
     assert found(said, "trust") == [("ok", "given")]
-    assert found(said, "run") == [("ok", "none is going on")]
+    assert found(said, "run") == [("ok", "none active")]
     size = (ground.folder / JOURNAL).stat().st_size
-    assert found(said, "journal")[0][1].startswith(f"4 records, {size / 1024:.0f} KiB, whole")
+    assert found(said, "journal")[0][1].startswith(f"4 records, {size / 1024:.0f} KiB, intact")
     assert [sign["state"] for sign in said.json["signs"] if sign["name"] == "python"] == ["ok"]
     assert [sign["state"] for sign in said.json["signs"] if sign["name"] == "git"] == ["ok"]
 
@@ -46,10 +46,10 @@ def test_what_is_missing_is_said_with_what_to_do(ground, monkeypatch):
     monkeypatch.setenv("SECOND_KEY", "whatever it is")
     said = ground.runner("doctor")
     assert said.code == 3
-    assert "missing  tool no-such-tool  it is not on PATH; TASK-001 needs it\n" in said.out
-    assert "missing  secret FIRST_KEY   it is not set, for TASK-001\n" in said.out
+    assert "missing  tool no-such-tool  not on PATH; TASK-001 needs it\n" in said.out
+    assert "missing  secret FIRST_KEY   not set; TASK-001 needs it\n" in said.out
     assert "ok       secret SECOND_KEY  set\n" in said.out
-    assert "note     root               TASK-002: BLOCKED at once, for a person to do\n" in said.out
+    assert "note     root               TASK-002: BLOCKED at once; do it yourself\n" in said.out
     assert "hint: tool no-such-tool: install no-such-tool\n" in said.out
     assert "hint: secret FIRST_KEY: export FIRST_KEY=…\n" in said.out
     assert "hint: trust: runner run --dry-run\n" in said.out
@@ -103,12 +103,12 @@ def test_a_plan_with_mistakes_is_wrong(ground):
 def test_without_git_or_plan_it_still_looks_at_the_machine(ground):
     said = ground.runner("doctor", "--json")
     assert said.code == 3
-    place = f"this folder is in no git repository ({ground.folder})"
+    place = f"this folder is not in a git repository ({ground.folder})"
     assert found(said, "repository") == [("missing", place)]
     ground.git("init", "-q")
     said = ground.runner("doctor", "--json")
     assert found(said, "plan") == [
-        ("missing", f"there is no TASK-GRAPH.md here ({ground.folder}/TASK-GRAPH.md)")
+        ("missing", f"TASK-GRAPH.md not found ({ground.folder}/TASK-GRAPH.md)")
     ]
     assert found(said, "branch") == [("ok", "no commit yet")]
 
@@ -123,9 +123,9 @@ def test_states_of_a_repository_that_tasks_do_not_see_are_named(ground):
     ground.git("checkout", "-q", "--detach")
     texts = [text for _, text in found(ground.runner("doctor", "--json"), "git state")]
     assert texts == [
-        "HEAD is detached: commits land on it alone",
-        "files under Git LFS are seen as their pointers",
-        "line ends are converted on checkout",
+        "HEAD is detached: commits land on no branch",
+        "Git LFS files are seen as pointers",
+        "line endings are converted on checkout",
         "1 file with uncommitted changes",
         "1 untracked file that tasks can't see",
     ]
@@ -135,7 +135,7 @@ def test_a_run_that_is_going_on_is_named(ground):
     a_ground(ground, "A")
     with RunLock(ground.folder / BUILD):
         text = found(ground.runner("doctor", "--json"), "run")[0][1]
-    assert text.startswith(f"going on: process {os.getpid()}, since ")
+    assert text.startswith(f"active: process {os.getpid()}, since ")
 
 
 def test_a_damaged_journal_is_found(ground):
@@ -192,7 +192,7 @@ def test_without_a_sandbox_it_says_what_that_means(ground, monkeypatch):
     a_ground(ground, "A")
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     assert found(ground.runner("doctor", "--json"), "sandbox") == [
-        ("note", "none, so commands run with your own rights: the settings say so")
+        ("note", "none, so commands run with all your permissions: disabled in the settings")
     ]
 
 
@@ -212,10 +212,10 @@ def test_a_closed_bubblewrap_is_said_by_doctor_and_run_with_what_opens_it(
     sandbox._probe.cache_clear()
     assert state == "note"
     assert "bwrap: no namespace for you" in text
-    assert all(one.startswith("landlock would not hold: ") for _, one in others)
+    assert all(one.startswith("landlock would not enforce: ") for _, one in others)
     assert "no sandbox: bwrap: no namespace for you" in ran.err
-    assert f"to enclose them: {sandbox.explain_opening()}" in ran.err
-    assert ("landlock would enclose them, but: " in ran.err) == bool(others)
+    assert f"to isolate them: {sandbox.explain_opening()}" in ran.err
+    assert ("Landlock would isolate them, but: " in ran.err) == bool(others)
 
 
 def test_without_git_on_the_path_it_says_so(ground, monkeypatch, tmp_path):
@@ -223,7 +223,7 @@ def test_without_git_on_the_path_it_says_so(ground, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     said = ground.runner("doctor", "--json")
     assert said.code == 3
-    assert found(said, "git") == [("missing", "it is not on PATH")]
+    assert found(said, "git") == [("missing", "not on PATH")]
     assert found(said, "repository") == []
 
 
@@ -240,7 +240,7 @@ def test_an_agent_program_that_is_not_there_is_missing_with_the_way_to_get_it(gr
     a_ground(ground, "A")
     ground.write("TASK-GRAPH.md", "# P\n\n## TASK-001: One\n\n- Implementer: agent\n")
     assert found(ground.runner("doctor", "--json"), "agent") == [
-        ("missing", "TASK-001 is for an agent program, and none is set")
+        ("missing", "TASK-001 needs an agent program, and none is set")
     ]
     monkeypatch.setenv("RUNNER_AGENT_COMMAND", "my-agent --plain")
     assert found(ground.runner("doctor", "--json"), "agent") == [("ok", "my-agent --plain")]
@@ -261,4 +261,4 @@ def test_settings_are_shown_outside_of_a_repository_too(ground):
     said = ground.runner("settings", "--json")
     assert said.code == 0, said
     assert said.json["settings"]["worker_folders"]["value"] == []
-    assert "runner.toml, which is not there yet" in said.err
+    assert "runner.toml (does not exist yet)" in said.err

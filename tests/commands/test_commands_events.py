@@ -38,7 +38,7 @@ def test_what_names_no_event_is_told(ground):
     assert ground.runner("events", "--json").out == ""
     for wrong in ("x", "a b:3", "-1", "1:", ":1", "9" * 16):
         said = ground.runner("events", f"--after={wrong}")
-        assert (said.code, "names no event" in said.err) == (2, True), wrong
+        assert (said.code, "is not a valid event" in said.err) == (2, True), wrong
 
 
 def test_a_journal_that_is_begun_anew_is_told_from_its_beginning(ground):

@@ -61,7 +61,7 @@ def test_a_team_that_is_not_installed_is_no_bug(tmp_path: Path, words: str) -> N
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == (
-        f"runner: this needs sqlalchemy, which is not installed\nhint: {install_hint('team')}\n"
+        f"runner: sqlalchemy is required, but not installed\nhint: {install_hint('team')}\n"
     )
 
 

@@ -124,7 +124,7 @@ def test_only_tests_that_reach_the_change_run_and_a_text_for_people_runs_none(gr
     change(ground, {"README.md": "A better shop.\n"}, branch="prose")
     said = gate(ground, "--json")
     assert (said.code, said.json["ran"]) == (0, [])
-    assert said.json["skipped"] == "no test is known that it reaches"
+    assert said.json["skipped"] == "no test is known to depend on it"
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_only_tests_that_reach_the_change_run_and_a_text_for_people_runs_none(gr
         ("uv.lock", "configures tests"),
         ("requirements-dev.txt", "configures tests"),
         ("runner.toml", "configures tests"),
-        (".github/workflows/check.yml", "says how tests are run"),
-        (".gitlab-ci.yml", "says how tests are run"),
+        (".github/workflows/check.yml", "defines how tests are run"),
+        (".gitlab-ci.yml", "defines how tests are run"),
         ("data/rates.csv", "nothing declares"),
         ("native/fast.c", "nothing declares"),
     ],
@@ -214,7 +214,7 @@ def test_a_map_of_the_base_chooses_by_what_ran(ground, tmp_path):
     kept = tmp_path / "map.json"
     said = gate(ground, "--record", "--map", str(kept))
     assert said.code == 0, said.err
-    assert "the map holds 3 files of tests" in said.err
+    assert "the test map covers 3 test files" in said.err
     change(ground, {"shop/cart.py": CART.replace("sum(", "0 * sum(")}, branch="cart")
     said = gate(ground, "--map", str(kept), "--json")
     assert said.code == 1
@@ -240,9 +240,9 @@ def a_map(commit, **more):
 @pytest.mark.parametrize(
     ("place", "commit", "text", "why"),
     [
-        pytest.param("../map.json", "head", "", "no commit of the base", id="of the pull request"),
-        pytest.param("../map.json", "side", "", "no commit of the base", id="of a merged branch"),
-        pytest.param("map.json", "base", "", "came with the pull request", id="in the change"),
+        pytest.param("../map.json", "head", "", "not a commit of", id="of the pull request"),
+        pytest.param("../map.json", "side", "", "not a commit of", id="of a merged branch"),
+        pytest.param("map.json", "base", "", "is part of the pull request", id="in the change"),
         pytest.param("../map.json", "base", "{", "is damaged", id="half a file"),
         pytest.param("../map.json", "base", "[" * 100_000, "is damaged", id="deep"),
         pytest.param("../map.json", "base", '{"v": 1, "commit": "--all"}', "damaged", id="option"),
@@ -274,9 +274,9 @@ def test_a_conflict_is_told_as_one_and_nothing_runs(ground, tmp_path):
     before = state(ground)
     said = gate(ground, "--base", "one", "--comment", str(tmp_path / "c.md"))
     assert said.code == 3
-    assert "it cannot be merged: shop/price.py\nhint: merge the base into" in said.out
+    assert "merge conflict: shop/price.py\nhint: merge the base into" in said.out
     assert "1 file not committed" in said.err
-    assert "cannot be merged" in (tmp_path / "c.md").read_text()
+    assert "merge conflict: " in (tmp_path / "c.md").read_text()
     assert state(ground) == before
     assert (ground.folder / "shop" / "price.py").read_text() == "half done\n"
 
@@ -398,7 +398,7 @@ def test_where_the_base_moved_only_who_is_met_is_measured_again(ground, landed, 
     said = gate(ground, "--head", "pr", "--moved-from", old, "--json")
     assert said.code == 0
     assert bool(said.json["ran"]) is runs
-    assert ("what landed on the base" in said.json["skipped"]) is not runs
+    assert ("changes on the base since" in said.json["skipped"]) is not runs
 
 
 def test_a_move_from_nowhere_is_told_and_measured_as_any_other(ground):
@@ -406,7 +406,7 @@ def test_a_move_from_nowhere_is_told_and_measured_as_any_other(ground):
     change(ground, {"shop/cart.py": CART.replace("sum(", "0 + sum(")}, branch="pr")
     words = ("--moved-from", "0" * 40, "--json", "--tests", NOTHING)
     said = gate(ground, "--head", "pr", *words).json
-    assert said["notes"][0].startswith("what --moved-from names is not in this clone")
+    assert said["notes"][0].startswith("the --moved-from commit is not in this clone")
     assert said["selected"]
 
 
@@ -416,7 +416,7 @@ def test_a_plan_whose_proof_the_pull_request_changes_is_run_as_it_now_says(groun
     said = gate(ground, "--json")
     assert said.code == 1
     assert [one["task"] for one in said.json["selected"]] == ["TASK-003"]
-    assert "the section of TASK-003 is changed" in said.json["selected"][0]["reasons"][0]["text"]
+    assert "the section of TASK-003 has changed" in said.json["selected"][0]["reasons"][0]["text"]
 
 
 def test_contracts_of_a_task_whose_section_the_pull_request_changes_run_as_well(ground):
@@ -529,7 +529,7 @@ def test_what_else_the_command_does_says_nothing_of_the_files(ground, tmp_path):
     a_shop(ground, files)
     words = ("--tests", "echo RATE = 10 > shop/made.py; python -m pytest -q")
     kept = str(tmp_path / "map.json")
-    assert "holds 3 files" in gate(ground, "--record", "--map", kept, *words).err
+    assert "covers 3 test files" in gate(ground, "--record", "--map", kept, *words).err
     change(ground, {"shop/other.py": "def other():\n    return 0\n"}, branch="pr")
     said = gate(ground, "--json", "--map", kept, *words)
     assert said.code == 1
@@ -545,7 +545,7 @@ def test_a_test_that_fails_without_the_others_is_no_break(ground):
     change(ground, {"shop/cart.py": CART.replace("sum(", "0 + sum(")}, branch="pr")
     said = gate(ground, "--json")
     assert said.code == 0, said.out
-    assert "fails on the base, too, without the other tests" in said.json["whole"]
+    assert "also fail on the base without the other tests" in said.json["whole"]
 
 
 def test_a_test_that_passes_alone_only_under_a_maps_instruments_is_no_break(ground, tmp_path):
@@ -563,4 +563,4 @@ def test_a_test_that_passes_alone_only_under_a_maps_instruments_is_no_break(grou
     ground.git("switch", "-q", "pr")
     said = gate(ground, "--json", "--map", str(file))
     assert said.code == 0, said.out
-    assert "fails on the base, too, without the other tests" in said.json["whole"]
+    assert "also fail on the base without the other tests" in said.json["whole"]

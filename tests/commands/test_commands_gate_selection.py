@@ -39,7 +39,7 @@ def files_of(*names):
                 "tests/test_price.py": a_test("cost", "price(2)"),
             },
             None,
-            "shop/price.py is gone, and nothing that names it is known",
+            "shop/price.py was deleted, and no reference to it is known",
             id="renamed with its readers",
         ),
         pytest.param(["shop/cart.py"], {}, ["cart"], "", id="deleted"),

@@ -33,7 +33,7 @@ def test_help_is_one_screen(ground):
     assert all(len(line) <= 100 for line in said.out.splitlines())
     for name in TOP:
         assert (f"  {name} " in said.out) == TABLE[name].shown
-    assert "  130  interrupted; run again to go on\n" in said.out
+    assert "  130  interrupted; run again to continue\n" in said.out
     assert ground.runner("--help").out == said.out
 
 
@@ -97,7 +97,7 @@ def test_a_command_that_is_none_is_refused_with_the_one_that_was_meant(ground):
     assert ground.runner("statuss") == (
         2,
         "",
-        'runner: there is no command "statuss"\nhint: did you mean "status"?\n',
+        'runner: unknown command "statuss"\nhint: did you mean "status"?\n',
     )
 
 
@@ -172,5 +172,5 @@ def test_help_says_what_a_reason_or_an_exit_code_means_and_what_to_do(ground):
 def test_a_code_that_there_is_not_is_told_with_those_that_there_are(ground):
     said = ground.runner("help", "blocked", "tired")
     assert said.code == 2
-    assert 'there is no "tired" here' in said.err
+    assert 'unknown code "tired"' in said.err
     assert "checks, stuck, secret" in said.err

@@ -75,7 +75,7 @@ def test_an_approved_plan_narrows_it_and_a_session_that_reads_writes_nothing(gro
     assert asked.write("src/b.py", "").code == 2
     asked.rules(("src/**",), writes=False)
     told = asked.write("src/a.py", "")
-    assert (told.code, "this session only reads" in told.err) == (2, True)
+    assert (told.code, "this session is read-only" in told.err) == (2, True)
 
 
 DENY = {"tool": "write_file", "pattern": "src/core/**", "action": "deny"}
@@ -90,11 +90,11 @@ def test_permission_rules_give_the_verdict_that_the_pipeline_will(ground, asked)
     assert told.code == 2
     assert told.err.startswith(
         'src/core/new.py: the rule "deny write_file src/core/**" of the repository\'s settings '
-        "does not let this file be written (permission)\n"
+        "forbids writing this file (permission)\n"
     )
     assert asked.write("src/core/there.py", "").code == 0, "it is modified, not created"
     told = asked.write("docs/a.md", "")
-    assert (told.code, "wants a person asked about this file" in told.err) == (2, True)
+    assert (told.code, "requires approval for this file" in told.err) == (2, True)
     kept = asked.path.with_name("hook-asked.jsonl")
     assert kept.read_text() == '["write_file", "docs/a.md"]\n', "the session hears of it"
     asked.rules(("any",), **rules, reviewed=True)
@@ -285,7 +285,7 @@ def test_a_command_that_a_person_is_to_be_asked_about_is_kept_for_the_session(as
     asked.rules(permission=COMMANDS)
     told = asked.ask("Bash", command="curl example.org")
     assert told.code == 2
-    assert "wants a person asked about this command" in told.err
+    assert "requires approval for this command" in told.err
     kept = [
         json.loads(line)
         for line in asked.path.with_name("hook-asked.jsonl").read_text().splitlines()

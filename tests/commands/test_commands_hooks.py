@@ -142,7 +142,7 @@ def test_a_report_that_cannot_be_written_is_said_after_the_run(ground, monkeypat
     a_ground(ground, "A").write("file", "")
     said = ground.runner("run", "--no-sandbox", "-q", "--junit", "file/junit.xml")
     assert said.code == 2
-    assert "the run is over, but its report cannot be written" in said.err
+    assert "the run ended, but its report cannot be written" in said.err
     assert (ground.folder / "a.txt").exists()
 
 

@@ -75,8 +75,8 @@ def test_what_differs_from_head_is_asked_about(shop):
     said = shop.runner("impact")
     assert (said.code, said.out) == (0, DB)
     assert said.err == (
-        "note: 1 task that is not DONE: not asked about (--all does)\n"
-        "1 changed file: 2 tasks and 2 test contracts may change result\n"
+        "note: 1 task that is not DONE: not checked (--all includes them)\n"
+        "1 changed file: 2 tasks and 2 test contracts may be affected\n"
     )
     shop.git("add", "-A")
     assert shop.runner("impact").out == DB
@@ -106,13 +106,13 @@ def test_a_revision_and_a_task_name_a_change_too(shop):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.py"], "there is no such file (none.py)"),
-        (["../out.py"], "this file lies outside the project (../out.py)"),
-        (["--since", "no"], 'there is no revision "no"'),
+        (["none.py"], "file not found (none.py)"),
+        (["../out.py"], "this file is outside the project (../out.py)"),
+        (["--since", "no"], 'unknown revision "no"'),
         (["--since", "-x"], "expected one argument"),
-        (["--task", "9"], 'there is no task "9"'),
+        (["--task", "9"], 'unknown task "9"'),
         (["--task", "3"], "TASK-003 has no commit on this branch"),
-        (["shop/db.py", "--task", "1"], "these are several changes at once"),
+        (["shop/db.py", "--task", "1"], "more than one change given"),
     ],
 )
 def test_what_there_is_not_is_a_mistake(shop, words, message):
@@ -161,7 +161,7 @@ def test_a_repository_without_a_commit_or_a_map_is_answered(ground):
     assert said.code == 0
     # no file is known yet that the commands could name, so they may be about any
     assert affected(said) == {"TASK-001": ["TC-001"], "TASK-002": ["TC-002"]}
-    assert said.json["notes"][0].startswith("there is no FILE_OWNERSHIP_MAP.md")
+    assert said.json["notes"][0].startswith("FILE_OWNERSHIP_MAP.md not found")
 
 
 def test_the_answer_is_kept_up_with_later_commits(shop):
@@ -279,7 +279,7 @@ def test_faults_of_the_map_are_an_exit_code(shop):
     faults = shop.runner("ownership", "check", "--json").json["faults"]
     assert [one["kind"] for one in faults] == ["everything"]
     (shop.folder / "FILE_OWNERSHIP_MAP.md").unlink()
-    assert "FILE_OWNERSHIP_MAP.md: there is no such file\n" in shop.runner("ownership", "check").out
+    assert "FILE_OWNERSHIP_MAP.md: file not found\n" in shop.runner("ownership", "check").out
 
 
 def test_rows_are_proposed_from_history_and_written_only_when_asked(shop):
@@ -297,7 +297,7 @@ def test_rows_are_proposed_from_history_and_written_only_when_asked(shop):
 
 def test_only_proposals_are_written(shop):
     said = shop.runner("ownership", "check", "--write")
-    assert (said.code, "only `propose` writes" in said.err) == (2, True)
+    assert (said.code, "--write needs `propose`" in said.err) == (2, True)
 
 
 def test_both_are_in_the_table_and_say_one_json_document(shop):
@@ -316,7 +316,7 @@ def test_a_contract_is_found_by_its_instance_and_run(shop):
     shop.write("i.json", '{"id": "x"}')
     said = shop.runner("impact", "--run", "--trust")
     assert said.code == 1
-    assert said.out.startswith("TASK-001  contract:schema\n  contracts  i.json:1  TASK-001 keeps")
-    assert "1 task, 0 test contracts and 1 contract may change result" in said.err
+    assert said.out.startswith("TASK-001  contract:schema\n  contracts  i.json:1  TASK-001 has a")
+    assert "1 task, 0 test contracts and 1 contract may be affected" in said.err
     assert "not decided" not in said.err
     assert "TASK-001  contract:schema  failed" in said.err

@@ -17,11 +17,11 @@ wrote TASK-GRAPH.md
 wrote FILE_OWNERSHIP_MAP.md
 wrote PATTERN_INDEX.md
 
-for coding agents, as your AGENTS.md:
+for coding agents, save this as AGENTS.md:
 
-  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
-  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
-  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` shows its progress.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md yourself.
+  - `runner why ID` explains a blocked task, `runner impact` lists tests a change may affect.
 
 next: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner
 """,
@@ -38,8 +38,8 @@ def test_a_plan_that_is_there_is_never_touched(ground):
         2,
         "",
         """\
-runner: there is a plan here already; nothing was written (TASK-GRAPH.md)
-hint: runner validate, or take it away first
+runner: a plan already exists; nothing was written (TASK-GRAPH.md)
+hint: runner validate, or remove it first
 """,
     )
     assert (ground.folder / "TASK-GRAPH.md").read_bytes() == before
@@ -50,7 +50,7 @@ def test_the_other_files_of_a_person_are_kept(ground):
     ground.git("init", "-q")
     ground.write("PATTERN_INDEX.md", "mine\n")
     said = ground.runner("init")
-    assert "kept PATTERN_INDEX.md, which was there\n" in said.out
+    assert "kept existing PATTERN_INDEX.md\n" in said.out
     assert (ground.folder / "PATTERN_INDEX.md").read_text() == "mine\n"
 
 
@@ -65,7 +65,7 @@ def test_without_git_it_says_how_to_get_it(ground):
     assert ground.runner("init") == (
         2,
         "",
-        f"runner: this folder is in no git repository ({ground.folder})\nhint: git init\n",
+        f"runner: this folder is not in a git repository ({ground.folder})\nhint: git init\n",
     )
     assert list(ground.folder.iterdir()) == []
 

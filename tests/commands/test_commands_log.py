@@ -130,15 +130,15 @@ def test_damage_in_the_middle_is_said_with_its_place(ground):
     said = ground.runner("log")
     assert said.code == 2
     assert said.err.startswith("runner: the journal is damaged: line 2, at byte ")
-    assert "its checksum does not fit" in said.err
+    assert "its checksum does not match" in said.err
 
 
 def test_before_anything_happened_it_says_so(ground):
     a_ground(ground, "A")
-    assert ground.runner("log") == (0, "", "nothing has happened yet\n")
+    assert ground.runner("log") == (0, "", "no records yet\n")
     ground.journal(began(ground))
-    assert ground.runner("log", "--after", "1") == (0, "", "no record fits\n")
-    assert ground.runner("log", "--task", "TASK-001") == (0, "", "no record fits\n")
+    assert ground.runner("log", "--after", "1") == (0, "", "no matching records\n")
+    assert ground.runner("log", "--task", "TASK-001") == (0, "", "no matching records\n")
 
 
 def test_follow_goes_on_as_events_come_until_it_is_interrupted(ground):

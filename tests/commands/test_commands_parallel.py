@@ -85,7 +85,7 @@ def test_what_it_writes_is_kept_nowhere_and_head_is_what_it_sees(three):
     [
         ({"`b.txt`": "`a.txt`"}, "TASK-001 and TASK-002 both write a.txt"),
         ({"`b.txt`": "`*.txt`"}, "TASK-001 and TASK-002 both write a.txt and *.txt"),
-        ({"`b.txt`": "any"}, "TASK-002 may write any file, so also one of TASK-001"),
+        ({"`b.txt`": "any"}, "TASK-002 may write any file, including those of TASK-001"),
     ],
 )
 def test_two_tasks_that_write_one_file_are_refused_with_the_file_and_both_names(
@@ -124,7 +124,7 @@ def test_with_split_they_run_one_after_the_other(three, tmp_path):
 def test_an_unknown_id_is_answered_with_the_one_that_is_meant(three):
     said = three.runner("parallel", "-tasks", "TASK-001,TASK-0O2", "-cmd", PASSES)
     assert said.code == 2
-    assert 'there is no task "TASK-0O2"' in said.err
+    assert 'unknown task "TASK-0O2"' in said.err
     assert "TASK-002" in said.err
 
 
@@ -143,7 +143,7 @@ def test_more_than_there_is_of_a_scarce_thing_is_said_instead_of_waiting_for_eve
     three.write("runner.toml", "[resources]\ngpu = 1\n")
     said = three.runner("parallel", "-tasks", "1,2", "-cmd", PASSES)
     assert said.code == 2
-    assert "TASK-001 uses 2 gpu, and the settings have 1" in said.err
+    assert "TASK-001 uses 2 gpu, but the settings have 1" in said.err
 
 
 def test_ctrl_c_ends_all_of_them_and_their_children(three, tmp_path):

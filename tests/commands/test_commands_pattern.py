@@ -58,14 +58,14 @@ def test_words_find_patterns_by_domain_stack_keyword_and_title_the_best_first(li
     assert [(one["pattern"]["id"], one["because"]) for one in found] == [
         ("PATTERN-001", ["stack sqlalchemy"])
     ]
-    assert library.runner("pattern", "search", "nothing").out == "no pattern fits nothing\n"
+    assert library.runner("pattern", "search", "nothing").out == "no pattern matches nothing\n"
 
 
 def test_a_candidate_becomes_a_file_and_a_row_with_the_next_number(library):
     id_ = decided(library, context="Two bookings at once.", tradeoff="Some retries.")
     assert library.runner("pattern", "accept", id_) == (
         0,
-        "DECISION-001 is PATTERN-004 now: patterns/PATTERN-004.md, and a row of PATTERN_INDEX.md\n",
+        "DECISION-001 is now PATTERN-004: patterns/PATTERN-004.md and a row in PATTERN_INDEX.md\n",
         "",
     )
     row = "| PATTERN-004 | Retry on conflict |  |  |  | `patterns/PATTERN-004.md` |\n"
@@ -83,8 +83,12 @@ def test_the_number_that_the_decision_names_is_taken_where_it_is_free(library):
     decided(library, "candidate for PATTERN-007")
     decided(library, "candidate for PATTERN-001")
     library.write("patterns/PATTERN-009.md", "a person's own\n")
-    assert library.runner("pattern", "accept", "1").out.startswith("DECISION-001 is PATTERN-007 ")
-    assert library.runner("pattern", "accept", "2").out.startswith("DECISION-002 is PATTERN-010 ")
+    assert library.runner("pattern", "accept", "1").out.startswith(
+        "DECISION-001 is now PATTERN-007:"
+    )
+    assert library.runner("pattern", "accept", "2").out.startswith(
+        "DECISION-002 is now PATTERN-010:"
+    )
 
 
 def test_accepting_again_changes_nothing(library):
@@ -96,7 +100,7 @@ def test_accepting_again_changes_nothing(library):
     assert (again["pattern"], again["written"]) == ("PATTERN-004", False)
     assert index(library) == before
     assert library.runner("pattern", "accept", "1").out == (
-        "DECISION-001 is PATTERN-004 already: patterns/PATTERN-004.md\n"
+        "DECISION-001 is already PATTERN-004: patterns/PATTERN-004.md\n"
     )
 
 
@@ -104,7 +108,7 @@ def test_a_row_that_a_crash_kept_from_the_index_is_added_by_the_next_try(library
     decided(library)
     library.runner("pattern", "accept", "1")
     library.write("PATTERN_INDEX.md", INDEX)
-    assert "is PATTERN-004 now" in library.runner("pattern", "accept", "1").out
+    assert "is now PATTERN-004:" in library.runner("pattern", "accept", "1").out
     assert index(library).count("PATTERN-004") == 2
 
 
@@ -138,7 +142,7 @@ def test_more_columns_line_ends_and_a_missing_last_line_end_stay_as_they_were(li
         (
             ["accept", "DECISION-009"],
             (
-                "runner: there is no DECISION-009 (artifacts/build/DECISIONS.md)\n"
+                "runner: unknown decision DECISION-009 (artifacts/build/DECISIONS.md)\n"
                 "hint: candidates: DECISION-001\n"
             ),
         ),
@@ -146,19 +150,22 @@ def test_more_columns_line_ends_and_a_missing_last_line_end_stay_as_they_were(li
             ["accept", "2"],
             (
                 "runner: DECISION-002 is not marked as a candidate (artifacts/build/DECISIONS.md)\n"
-                "hint: write `Pattern: candidate` below it, then accept it again\n"
+                "hint: add `Pattern: candidate` below it, then accept it again\n"
             ),
         ),
-        (["accept"], "runner: which decision?\nhint: runner plan pattern accept DECISION-007\n"),
+        (
+            ["accept"],
+            "runner: expected a decision ID\nhint: runner plan pattern accept DECISION-007\n",
+        ),
         (
             ["accept", "x"],
-            "runner: which decision?\nhint: runner plan pattern accept DECISION-007\n",
+            "runner: expected a decision ID\nhint: runner plan pattern accept DECISION-007\n",
         ),
         (
             ["search"],
-            "runner: search for what?\nhint: runner plan pattern search locking sqlalchemy\n",
+            "runner: no search words\nhint: runner plan pattern search locking sqlalchemy\n",
         ),
-        (["list", "x"], "runner: list takes no words\nhint: runner plan pattern search x\n"),
+        (["list", "x"], "runner: `list` takes no arguments\nhint: runner plan pattern search x\n"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_to_do(library, words, error):
@@ -177,8 +184,8 @@ def test_without_an_index_or_without_its_table_nothing_is_written(ground):
         2,
         "",
         (
-            "runner: there is no PATTERN_INDEX.md yet (PATTERN_INDEX.md)\n"
-            f"hint: write it with the head {hint}"
+            "runner: PATTERN_INDEX.md not found (PATTERN_INDEX.md)\n"
+            f"hint: create it with the header {hint}"
         ),
     )
     assert ground.runner("pattern").code == 2
@@ -188,7 +195,7 @@ def test_without_an_index_or_without_its_table_nothing_is_written(ground):
         "",
         (
             "runner: PATTERN_INDEX.md has no table of patterns (PATTERN_INDEX.md)\n"
-            f"hint: give it the head {hint}"
+            f"hint: begin the table with {hint}"
         ),
     )
     assert not (ground.folder / "patterns").exists()
@@ -196,4 +203,6 @@ def test_without_an_index_or_without_its_table_nothing_is_written(ground):
 
 def test_a_decision_that_a_person_wrote_by_hand_may_become_a_pattern_too(library):
     library.write(DECISIONS, "## DECISION-012: By hand\n\n**Pattern:** Candidate\n")
-    assert library.runner("pattern", "accept", "12").out.startswith("DECISION-012 is PATTERN-004 ")
+    assert library.runner("pattern", "accept", "12").out.startswith(
+        "DECISION-012 is now PATTERN-004:"
+    )

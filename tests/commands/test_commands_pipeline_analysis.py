@@ -41,7 +41,7 @@ def signs(ground):
 def test_one_file_is_looked_at_where_its_tool_is_installed(repository, tmp_path):
     scan = ("sast-scan", "a.rb", "--task", "TASK-001")
     advice = "a.rb: note: nothing scans .rb: install semgrep with a .semgrep.yml"
-    nothing = f"{advice}\nSAST: nothing was looked at\n"
+    nothing = f"{advice}\nSAST: no files were checked\n"
     assert repository.runner(*scan).err == nothing
     install(tmp_path, "semgrep", json.dumps(SAID))
     assert repository.runner(*scan).err == nothing  # it has no rules yet
@@ -63,7 +63,9 @@ def test_what_a_tool_did_not_look_at_is_a_note_everywhere(repository, tmp_path):
     repository.write(".semgrep.yml", "rules: []\n")
     said = repository.runner("sast-scan", "a.rb", "--task", "TASK-001")
     assert said.out == ""
-    assert said.err == "a.rb: note: semgrep said nothing readable (exit 0): panic!\nSAST: none\n"
+    assert (
+        said.err == "a.rb: note: semgrep printed no readable report (exit 0): panic!\nSAST: none\n"
+    )
     shown = repository.runner("sast", "show")
     assert shown.err == said.err
     sarif = repository.runner("sast", "show", "--sarif").json
@@ -78,13 +80,13 @@ def test_doctor_can_say_what_is_called_for_and_missing(repository, tmp_path):
     )
     assert signs(repository) == {
         "static analysis": ("note", advice),
-        "analyser semgrep": ("note", "semgrep is not installed, so semgrep looks at nothing"),
-        "analyser eslint": ("note", "eslint is not installed, so eslint looks at nothing"),
+        "analyser semgrep": ("note", "semgrep is not installed, so semgrep does not run"),
+        "analyser eslint": ("note", "eslint is not installed, so eslint does not run"),
     }
     for tool in ("semgrep", "eslint"):
         install(tmp_path, tool, "[]")
     said = signs(repository)
-    assert said["analyser semgrep"][1].startswith("it has no rules here: .semgrep.yml")
+    assert said["analyser semgrep"][1].startswith("its rules file is missing: .semgrep.yml")
     assert said["analyser eslint"][1].startswith("eslint-plugin-security is not installed")
     repository.write(".semgrep.yml", "rules: []\n")
     repository.write("node_modules/eslint-plugin-security/package.json", "{}")

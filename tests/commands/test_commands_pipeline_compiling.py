@@ -33,7 +33,7 @@ def test_what_does_not_parse_is_said_and_not_applied(repository, file, content, 
     applied = repository.runner("staged-write", "apply", id_)
     assert applied.code == 1
     assert "it does not compile: " in applied.err
-    assert "hint: correct the syntax here, and stage it again" in applied.err
+    assert "hint: fix the syntax here, and stage it again" in applied.err
     assert not (repository.folder / file).exists()
 
 
@@ -57,7 +57,7 @@ def test_what_was_wrong_before_is_no_reason_to_refuse(repository, monkeypatch):
     repository.write("old.y", "bad\n")
     said, id_ = staged(repository, "z.y", "good\n")
     assert "z.y: warning: " in said.err
-    assert "hint: it was so before this change" in said.err
+    assert "hint: this error existed before the change" in said.err
     assert repository.runner("staged-write", "apply", id_).code == 0
 
 
@@ -68,5 +68,5 @@ def test_a_compiler_that_is_not_there_is_said(repository, monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CI", "true")
     said, id_ = staged(repository, "a.go", "package main\n")
-    assert "a.go: warning: go is not installed, so this was not compiled" in said.err
+    assert "a.go: warning: not compiled: go is not installed" in said.err
     assert repository.runner("staged-write", "apply", id_).code == 0

@@ -57,7 +57,7 @@ def test_a_folder_a_foreign_task_and_a_broken_plan_are_no_reason_to_fail(reposit
     repository.write("TASK-GRAPH.md", a_plan("A; B"))
     said = repository.runner("sast-scan", "src/app.py", "--task", "TASK-009")
     assert said.code == 0
-    assert "there is no task" in said.err
+    assert "unknown task" in said.err
     repository.write("runner.toml", "nonsense = [\n")
     assert repository.runner("sast-scan", "src/app.py", "--task", "TASK-001").code == 0
 
@@ -66,7 +66,7 @@ def test_a_history_that_cannot_be_written_is_told_and_passes(repository):
     repository.write("artifacts/build", "a file where the folder should be\n")
     said = repository.runner("sast-scan", "src/app.py", "--task", "TASK-001")
     assert said.code == 0
-    assert "the findings were not kept" in said.err
+    assert "the findings were not saved" in said.err
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_history_that_cannot_be_written_is_told_and_passes(repository):
     [
         ((), "name at least one file"),
         (("a.py", "--bogus"), "unrecognized arguments: --bogus"),
-        (("a.py", "--task", "what"), '"what" is no task id'),
+        (("a.py", "--task", "what"), '"what" is not a valid task id'),
         (("a.py", "--task"), "expected one argument"),
     ],
 )
@@ -113,10 +113,10 @@ def test_what_nothing_looked_at_is_said_to_be_so(repository):
     said = repository.runner("sast-scan", "app.xyz", "--task", "TASK-001")
     assert said.code == 0
     assert said.err == (
-        "app.xyz: note: no analyser that is installed reads this\nSAST: nothing was looked at\n"
+        "app.xyz: note: no installed analyser reads this file\nSAST: no files were checked\n"
     )
     said = repository.runner("sast-scan", "not-there.py", "--task", "TASK-001")
-    assert said.err.endswith("SAST: nothing was looked at\n")
+    assert said.err.endswith("SAST: no files were checked\n")
     assert said.code == 0
 
 
@@ -204,7 +204,7 @@ def test_a_torn_last_line_is_cut_and_a_damaged_one_is_told(repository):
     said = repository.runner("write-log", "show", "--json")
     assert len(said.json["writes"]) == 2
     assert said.json["damaged"] == [1]
-    assert "WRITE_LOG.jsonl:1: this line is no record" in said.err
+    assert "WRITE_LOG.jsonl:1: invalid line skipped" in said.err
 
 
 def test_several_writers_lose_nothing(repository):

@@ -30,7 +30,7 @@ def test_a_key_blocks_with_its_place_and_the_variable_to_use(ground):
     assert said.code == 1
     assert said.out == (
         "app.py:2:20: error: secret found: OpenAI API key\n"
-        "    hint: take it out and read it from the environment: "
+        "    hint: remove it and read it from the environment: "
         'os.environ["OPENAI_API_KEY"]\n'
     )
     assert nowhere(said)
@@ -102,7 +102,7 @@ def test_sarif_goes_into_a_file_that_is_named_so_and_never_over_a_source(ground)
         (("--bogus", "x"), "unrecognized arguments: --bogus", "runner pipeline secret-scan --help"),
         (("missing.py",), "missing.py: cannot be read: No such file", "check the name"),
         ((".",), ".: is a folder", "name its files: git ls-files"),
-        (("/dev/zero",), "/dev/zero: is no plain file", "name files"),
+        (("/dev/zero",), "/dev/zero: is not a regular file", "name files"),
         (("a\0b",), "a\\x00b: cannot be read", "check the name"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_person_allows_a_value_by_its_place(repository):
     assert 'reason = "documented sample"' in kept
     assert 'author = "Ada <ada@example.org>"' in kept
     again = repository.runner("secrets", "allow", "app.py:2", "--reason", "again")
-    assert again.err == "this is allowed already; runner pipeline secrets list\n"
+    assert again.err == "already allowed; to list all: runner pipeline secrets list\n"
 
 
 def test_a_value_is_allowed_from_standard_input_and_never_from_an_argument(repository, monkeypatch):
@@ -181,7 +181,7 @@ def test_of_several_values_on_a_line_one_is_named(repository):
     repository.write("app.py", f'k = ("{KEY}", "{a_key(11)}")\n')
     said = repository.runner("secrets", "allow", "app.py:1", "--reason", "ok")
     assert said.code == 2
-    assert "several values on this line, at the columns 7, 99" in said.err
+    assert "several values on this line, at columns 7, 99" in said.err
     assert repository.runner("secrets", "allow", "app.py:1:99", "--reason", "ok").code == 0
     said = repository.runner("secret-scan", "app.py")
     assert [line for line in said.out.splitlines() if "error" in line] == [
@@ -200,7 +200,7 @@ def test_an_entry_ends_on_its_day(repository):
     kept.write_text(kept.read_text().replace(str(today), str(today - timedelta(days=1))))
     assert repository.runner("secret-scan", "app.py").code == 1
     listed = repository.runner("secrets", "list")
-    assert f"{today - timedelta(days=1)} (passed)" in listed.out
+    assert f"{today - timedelta(days=1)} (expired)" in listed.out
     assert repository.runner("secrets", "list", "--json").json["allowed"][0]["expired"] is True
 
 
@@ -228,13 +228,13 @@ def test_a_reason_that_is_a_key_is_kept_nowhere(repository):
     [
         (("allow", "app.py:1"), "an entry needs a reason"),
         (("allow", "app.py:1", "--reason", " "), "an entry needs a reason"),
-        (("allow", "--reason", "x"), "name the place or the value, one of them"),
-        (("allow", "app.py:1", "--value-from", "x", "--reason", "x"), "one of them"),
-        (("allow", "app.py", "--reason", "x"), "this names no line"),
+        (("allow", "--reason", "x"), "name either the place or the value"),
+        (("allow", "app.py:1", "--value-from", "x", "--reason", "x"), "name either"),
+        (("allow", "app.py", "--reason", "x"), "no line number"),
         (("allow", "app.py:9", "--reason", "x"), "the scan finds nothing there"),
         (("allow", "gone.py:1", "--reason", "x"), "cannot be read"),
-        (("allow", "app.py:1", "--reason", "x", "--expires", "soon"), '"soon" is no day'),
-        (("allow", "app.py:1", "--reason", "x", "--expires", "2001-01-01"), "has passed"),
+        (("allow", "app.py:1", "--reason", "x", "--expires", "soon"), '"soon" is not a valid date'),
+        (("allow", "app.py:1", "--reason", "x", "--expires", "2001-01-01"), "is in the past"),
         (("forget",), "needs one of: allow, list, log"),
         ((), "needs one of: allow, list, log"),
     ],
@@ -259,7 +259,7 @@ def test_a_broken_list_lets_nothing_pass_unsaid(repository):
 def test_outside_a_repository_there_is_no_list(ground):
     said = ground.runner("secrets", "list")
     assert said.code == 2
-    assert "in no git repository" in said.err
+    assert "not in a git repository" in said.err
 
 
 def test_a_task_may_not_write_the_list():

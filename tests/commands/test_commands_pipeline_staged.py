@@ -129,7 +129,7 @@ def test_a_file_that_changed_meanwhile_is_not_written_over(repository):
     assert said.code == 6
     assert said.err == (
         "runner: the file changed since it was staged (src/app.txt)\n"
-        "hint: stage the proposal again, on the file as it is now\n"
+        "hint: stage the proposal again for the current file\n"
     )
     assert written(repository) == "mine\n"
     assert the_id(repository) == id_
@@ -161,7 +161,7 @@ def test_staged_bytes_that_were_changed_are_not_applied(repository):
     blob.write_text("evil\n")
     said = repository.runner("staged-write", "apply", the_id(repository))
     assert said.code == 6
-    assert "the staged bytes changed" in said.err
+    assert "the staged content changed" in said.err
     assert written(repository) == BEFORE
 
 
@@ -183,7 +183,7 @@ def test_a_rejection_needs_a_reason_that_the_next_attempt_reads(repository):
     id_ = the_id(repository)
     said = repository.runner("staged-write", "reject", id_)
     assert said.code == 2
-    assert "hint: --reason TEXT" in said.err
+    assert "hint: add --reason TEXT" in said.err
     said = repository.runner("staged-write", "reject", id_, "--reason", "keep the\nold\x1b name")
     assert said.code == 1
     assert said.err == "rejected: src/app.txt\n"
@@ -256,8 +256,8 @@ def test_with_a_plan_the_task_and_its_files_are_known(repository):
     repository.write("TASK-GRAPH.md", a_plan("A; B"))
     said = stage(repository, "a.txt", task="TASK-007")
     assert said.code == 2
-    assert 'there is no task "TASK-007"' in said.err
-    assert "hint: `runner status --list` shows every task" in said.err
+    assert 'unknown task "TASK-007"' in said.err
+    assert "hint: `runner status --list` lists the tasks" in said.err
     said = stage(repository, "b.txt", task="1")
     assert said.code == 1
     assert "error: 'b.txt' is not in the Output files of TASK-001" in said.err
@@ -292,8 +292,8 @@ def test_an_absolute_path_within_the_project_is_the_same_file(repository):
         ((), "staged-write needs one of: stage"),
         (("stage",), "the following arguments are required"),
         (("apply",), "the following arguments are required: ID"),
-        (("apply", "12345678"), 'nothing is staged as "12345678"'),
-        (("show", "x\x1b[2J"), 'nothing is staged as "x\\x1b[2J"'),
+        (("apply", "12345678"), 'unknown staged write "12345678"'),
+        (("show", "x\x1b[2J"), 'unknown staged write "x\\x1b[2J"'),
         (("fly",), "staged-write needs one of: stage"),
     ],
 )
@@ -308,7 +308,7 @@ def test_a_content_that_is_missing_and_a_task_that_is_none_are_told(repository):
     assert "cannot be read" in stage(repository, content="gone").err
     said = stage(repository, task="what")
     assert said.code == 2
-    assert '"what" is no task id' in said.err
+    assert '"what" is not a valid task id' in said.err
 
 
 def test_a_mistyped_id_is_suggested(repository):
@@ -322,7 +322,7 @@ def test_the_same_bytes_need_no_review(repository):
     repository.write("proposed", BEFORE)
     said = stage(repository)
     assert said.code == 0
-    assert "the file holds exactly this already" in said.err
+    assert "the file already has this content" in said.err
 
 
 def test_a_mistake_in_the_source_is_told_with_the_proposal(repository):
@@ -412,7 +412,7 @@ def test_a_folder_that_may_not_be_written_is_told(repository):
         said = repository.runner("staged-write", "apply", id_)
         assert said.code == 2
         assert "src/app.txt" in said.err
-        assert "hint: check who owns the folder" in said.err
+        assert "hint: check the folder's owner" in said.err
         assert written(repository) == BEFORE
         assert the_id(repository) == id_
     finally:
@@ -443,7 +443,7 @@ def test_what_was_applied_or_rejected_is_still_told(repository):
     again = repository.runner("staged-write", "apply", applied)
     assert again.code == 2
     assert again.err == (
-        f"runner: {applied} is decided already: it was applied (src/app.txt)\n"
+        f"runner: {applied} is already decided: it was applied (src/app.txt)\n"
         "hint: runner pipeline staged-write list --all\n"
     )
 
@@ -456,7 +456,7 @@ def test_a_second_proposal_says_which_one_it_replaces(repository):
     assert f"it replaces {first}\n" in stage(repository).err
     second = the_id(repository)
     assert standings(repository) == {first: "replaced", second: "waits"}
-    assert "took its place" in repository.runner("staged-write", "show", first).err
+    assert "replaced it" in repository.runner("staged-write", "show", first).err
 
 
 def test_what_is_staged_by_hand_is_in_the_review(repository):
@@ -465,9 +465,9 @@ def test_what_is_staged_by_hand_is_in_the_review(repository):
     id_ = the_id(repository)
     said = repository.runner("review")
     assert said.out == (
-        "by hand: TASK-001 create a.txt — "
+        "staged: TASK-001 create a.txt — "
         f"runner pipeline staged-write show {id_}, then apply, edit or reject\n"
     )
     assert [one["id"] for one in repository.runner("review", "--json").json["staged"]] == [id_]
     repository.runner("staged-write", "apply", id_)
-    assert repository.runner("review").out == "nothing waits for you\n"
+    assert repository.runner("review").out == "nothing is waiting for you\n"

@@ -79,7 +79,7 @@ def test_an_edit_with_a_key_in_it_is_refused(repository):
     terminal = staging(repository, VISUAL=editor(repository, f"k = '{key}'\n"))
     terminal.until(QUESTION)
     terminal.type("e")
-    assert "your edit was refused; the proposal stands" in terminal.until(QUESTION)
+    assert "your edit was refused; the proposal is unchanged" in terminal.until(QUESTION)
     terminal.type("a")
     assert terminal.end() == 0
     assert "secret found" in terminal.said

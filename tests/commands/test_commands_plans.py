@@ -260,10 +260,10 @@ def test_a_moved_head_is_refused(planned):
     said = planned.runner("run", "--apply", "plan.json")
     assert said.code == 6
     assert said.err == (
-        "runner: what the plan was made from has moved; nothing has run "
+        "runner: the saved plan is out of date; nothing has run "
         f"({planned.folder / 'plan.json'})\n"
         f"  HEAD was {before} and is {planned.git('rev-parse', 'HEAD')[:12]}\n"
-        f"hint: look at it anew: runner --plan-out {planned.folder / 'plan.json'}\n"
+        f"hint: save a new one: runner --plan-out {planned.folder / 'plan.json'}\n"
     )
     assert not (planned.folder / JOURNAL).exists()
 
@@ -278,7 +278,7 @@ def test_another_branch_is_refused(planned):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("task C", "task see", "TASK-003: what is to be built has changed"),
+        ("task C", "task see", "TASK-003: what to build has changed"),
         ("`true`", "`test 1`", "TASK-001: how it is proven has changed"),
         ("Status: PENDING", "Status: STALE", "TASK-001: was PENDING and is STALE"),
         ("- Depends", "- Network: yes\n- Depends", "TASK-001: its fields have changed"),
@@ -300,7 +300,7 @@ def test_a_plan_file_with_other_prose_around_its_tasks_has_moved(planned):
     file.write_text(before.replace("# Bookings\n", "# Bookings\n\nA word about it.\n"))
     ran = planned.runner("run", "--apply", "plan.json", "-q", "--allow-dirty")
     assert ran.code == 6
-    assert "TASK-GRAPH.md: its text around the tasks' own words has changed" in ran.err
+    assert "TASK-GRAPH.md: its text outside the tasks' fields has changed" in ran.err
     assert not (planned.folder / JOURNAL).exists()
     file.write_text(before)
     assert planned.runner("run", "--apply", "plan.json", "-q").code == 0
@@ -314,7 +314,7 @@ def test_settings_that_name_other_commands_are_refused(ground, monkeypatch):
     ground.write("runner.toml", '[gates]\nlint = "test 1"\n')
     said = ground.runner("run", "--apply", "plan.json", "--allow-dirty")
     assert said.code == 6, said.err
-    assert "TASK-001: the settings name other commands" in said.err
+    assert "TASK-001: its commands in the settings have changed" in said.err
 
 
 def test_a_plan_with_nothing_to_do_does_nothing(ground, monkeypatch):
@@ -352,7 +352,7 @@ def test_what_is_no_saved_plan_is_refused(planned, content):
     planned.write("odd.json", content)
     said = planned.runner("run", "--apply", "odd.json")
     assert said.code == 2
-    assert said.err.startswith("runner: this is no plan that this runner saved")
+    assert said.err.startswith("runner: this file is not a plan saved by this runner")
 
 
 def test_a_saved_plan_of_another_format_is_refused(planned):

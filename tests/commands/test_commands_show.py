@@ -39,7 +39,7 @@ attempts:
   1  <time>  blocks  passed in 2.00 s
 
 evidence:
-  proven by tests; stands for the task as it is written now
+  proven by tests; valid for the task as it is now
   By the runner   TC-001
   Done at         <time>
   Commit          {commit}
@@ -81,7 +81,7 @@ def test_a_blocked_task_shows_its_findings_and_where_its_work_is(ground):
     assert (
         """
 attempts:
-  1  <time>  blocks  failed in 3.00 s, 1 finding, kept on draft/TASK-002-b
+  1  <time>  blocks  failed in 3.00 s, 1 finding, saved on draft/TASK-002-b
 
 findings of the last failed attempt:
   TC-002: b.txt:3: 1 test failed
@@ -195,7 +195,7 @@ def test_an_id_that_is_none_is_refused(ground):
     assert a_ground(ground).runner("show", "QQQQ") == (
         2,
         "",
-        'runner: there is no task "QQQQ"\nhint: `runner status --list` shows every task\n',
+        'runner: unknown task "QQQQ"\nhint: `runner status --list` lists the tasks\n',
     )
 
 

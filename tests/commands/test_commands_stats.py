@@ -93,12 +93,12 @@ def test_the_seconds_of_runs_and_tasks_are_shown(ground, monkeypatch):
     a_long_story(ground, monkeypatch)
     said = ground.runner("stats", "--time").out
     assert said.startswith("RUN ")
-    assert "would have saved most: waiting, 240.0 s" in said
+    assert "largest possible saving: waiting, 240.0 s" in said
     time = ground.runner("stats", "--time", "--json").json
     assert time["kind"] == "time"
     assert sum(run["tasks"].get("TASK-001", {}).get("proof", 0) for run in time["runs"]) == 0.25
     assert time["wouldHaveSavedMost"]["what"] == "waiting"
-    none = "no run has recorded its seconds yet\n"
+    none = "no run has recorded its times yet\n"
     assert ground.runner("stats", "--time", "--since", "1m").out == none
 
 
@@ -151,7 +151,7 @@ def test_what_is_no_length_of_time_is_told(ground):
     assert ground.runner("stats").out == "nothing has happened yet\n"
     for wrong in ("30", "0d", "d", "-1d", "9999999d", "1y"):
         said = ground.runner("stats", f"--since={wrong}")
-        assert (said.code, "is no length of time" in said.err) == (2, True), wrong
+        assert (said.code, "invalid duration" in said.err) == (2, True), wrong
 
 
 def test_a_journal_of_somebody_else_s_words_breaks_nothing(ground, monkeypatch):

@@ -89,7 +89,7 @@ def test_a_program_gets_the_same_as_one_document(ground):
 def test_done_on_a_persons_word_is_marked(ground):
     a_ground(ground, "A is DONE; B needs A")
     said = ground.runner("status")
-    assert "TASK-001  DONE (unproven)  task A  DONE by a person's word" in said.out
+    assert "TASK-001  DONE (unproven)  task A  marked DONE in the plan" in said.out
     assert "TASK-002  PENDING          task B  ready" in said.out
 
 
@@ -129,7 +129,7 @@ def test_while_a_run_is_going_on_its_word_counts(ground):
         said = ground.runner("status")
         live = ground.runner("status", "--json").json["run"]
     assert "TASK-001  IN-PROGRESS  task A" in said.out
-    assert f"a run is going on (process {os.getpid()}, since " in said.out
+    assert f"a run is active (process {os.getpid()}, since " in said.out
     assert said.out.endswith("): runner log --follow\n")
     assert live["pid"] == os.getpid()
 
@@ -208,7 +208,7 @@ def test_a_status_that_is_none_is_refused_with_the_one_that_was_meant(ground):
     assert said == (
         2,
         "",
-        'runner: there is no status "pendign"\nhint: did you mean "PENDING"?\n',
+        'runner: unknown status "pendign"\nhint: did you mean "PENDING"?\n',
     )
 
 
@@ -235,7 +235,7 @@ def test_without_a_plan_it_says_how_to_get_one(ground):
     assert ground.runner("status") == (
         2,
         "",
-        f"runner: there is no TASK-GRAPH.md here ({ground.folder})\nhint: runner init\n",
+        f"runner: TASK-GRAPH.md not found ({ground.folder})\nhint: runner init\n",
     )
 
 
@@ -243,5 +243,5 @@ def test_without_git_it_says_how_to_get_it(ground):
     assert ground.runner("status") == (
         2,
         "",
-        f"runner: this folder is in no git repository ({ground.folder})\nhint: git init\n",
+        f"runner: this folder is not in a git repository ({ground.folder})\nhint: git init\n",
     )

@@ -79,7 +79,7 @@ def test_who_goes_away_at_the_reason_rejects_nothing(typed):
     [
         ("", "no editor is set\nhint: export EDITOR=vi\n"),
         ("  ", "no editor is set\n"),
-        ("'vi", "the editor cannot be read: 'vi\n"),
+        ("'vi", "invalid editor command: 'vi\n"),
         ("/no/such/editor -w", "the editor could not start: /no/such/editor\n"),
         ("false", "the editor ended with exit 1; nothing changed\n"),
         ("rm", "the editor left no file; nothing changed\n"),

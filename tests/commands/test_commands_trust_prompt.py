@@ -11,7 +11,7 @@ from runner.report.console import NORMAL, Console
 from runner.terminal.terminal_review import TerminalAsker
 
 PLAN = "# Shop\n\n## TASK-001: a\n\n- Status: PENDING\n- Output files: `a.txt`\n- Command: {}\n"
-LATER = "this repository runs more than what you agreed to; nothing has run"
+LATER = "this repository has new commands that you have not trusted yet; nothing has run"
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_who_is_not_there_is_said_before_anybody_is_asked_to_trust(ground):
     ground.write("TASK-GRAPH.md", PLAN.format("`x`") + "- Implementer: claud\n")
     said = ground.runner("run")
     unknown, question = (
-        said.err.index(text) for text in ('no implementer "claud"', "not trusted yet")
+        said.err.index(text) for text in ('unknown implementer "claud"', "not trusted yet")
     )
     assert (said.code, unknown < question) == (3, True)
     assert 'did you mean "claude"?' in said.err
@@ -121,7 +121,7 @@ def test_commands_that_are_alike_are_told_once_and_nothing_hides_among_them():
         "TASK-014: npm publish",
     ]
     told = group_alike((*tests, *others))
-    assert told == ("8 commands alike: python3 -m pytest -q …", *others)
+    assert told == ("8 similar commands: python3 -m pytest -q …", *others)
 
 
 def test_the_details_are_shown_before_an_answer(ground, monkeypatch, capsys):
@@ -135,5 +135,5 @@ def test_the_details_are_shown_before_an_answer(ground, monkeypatch, capsys):
         asker = TerminalAsker(console, {})
         require_trust(project, project.check().plan, trusted=False, asker=asker)
     said = capsys.readouterr().err
-    assert "3 commands alike: sh …" in said.partition("[d]etails")[0]
+    assert "3 similar commands: sh …" in said.partition("[d]etails")[0]
     assert "TASK-001: sh t2.sh" in said.partition("[d]etails")[2]

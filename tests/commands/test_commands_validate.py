@@ -45,7 +45,7 @@ hint: write one of PENDING, IN-PROGRESS, DONE, BLOCKED, STALE
 TASK-GRAPH.md:6:15: error: dependency cycle: TASK-001 → TASK-002 → TASK-001
   - Depends on: TASK-002
                 ^^^^^^^^
-hint: take one of these ids out of its Depends on
+hint: remove one of these ids from its Depends on
 
 TASK-GRAPH.md:14:15: error: TASK-003 depends on unknown task TASK-033
   - Depends on: TASK-033
@@ -93,15 +93,15 @@ def test_the_files_beside_the_plan_are_looked_at_too(ground):
     assert (
         said.out
         == """\
-FILE_OWNERSHIP_MAP.md:3:23: error: "whoever" is no task id
+FILE_OWNERSHIP_MAP.md:3:23: error: "whoever" is not a valid task id
   | `a.txt` | TASK-001, whoever |
                         ^^^^^^^
 hint: write ids such as TASK-001
 
-PATTERN_INDEX.md:3:38: warning: PATTERN-001 is in "patterns/gone.md", which is not there
+PATTERN_INDEX.md:3:38: warning: PATTERN-001 is in "patterns/gone.md", which does not exist
   | PATTERN-001 | Gone | data | | x | `patterns/gone.md` |
                                        ^^^^^^^^^^^^^^^^
-hint: write the file, or take the row out
+hint: create the file, or remove the row
 
 TASK-GRAPH.md: 1 task, 0 mistakes, 0 warnings
 FILE_OWNERSHIP_MAP.md: 1 mistake, 0 warnings
@@ -122,7 +122,7 @@ def test_a_plan_that_is_not_there_is_a_mistake_of_usage(ground):
     assert ground.runner("validate", "--task-graph", "gone.md") == (
         2,
         "",
-        f"runner: there is no such plan ({ground.folder}/gone.md)\nhint: runner init\n",
+        f"runner: plan not found ({ground.folder}/gone.md)\nhint: runner init\n",
     )
 
 
@@ -179,7 +179,7 @@ def test_a_skill_that_no_brief_can_list_is_a_warning_with_its_line(ground):
     ground.commit()
     said = ground.runner("validate")
     assert said.code == 0
-    assert "skills/web/SKILL.md:2:1: warning: this skill is left out" in said.out
+    assert "skills/web/SKILL.md:2:1: warning: skill ignored" in said.out
 
 
 def test_an_implementer_that_does_not_exist_is_a_mistake_with_its_place(ground):
@@ -190,7 +190,7 @@ def test_an_implementer_that_does_not_exist_is_a_mistake_with_its_place(ground):
     assert (
         said.out
         == """\
-TASK-GRAPH.md:5:16: error: there is no implementer "claud"
+TASK-GRAPH.md:5:16: error: unknown implementer "claud"
   - Implementer: claud
                  ^^^^^
 hint: did you mean "claude"?
@@ -208,20 +208,20 @@ def test_a_task_that_uses_more_than_there_is_is_a_mistake_with_its_place(ground)
     assert said.code == 2
     assert (
         """\
-TASK-GRAPH.md:5:9: error: TASK-001 uses 2 gpu, and the settings have 1
+TASK-GRAPH.md:5:9: error: TASK-001 uses 2 gpu, but the settings have 1
   - Uses: Gpu 2
           ^^^
-hint: write less, or gpu = … in [resources] of the settings
+hint: use less, or set gpu = … in [resources] of the settings
 """
         in said.out
     )
 
 
 IDLE = """\
-TASK-GRAPH.md:7:10: warning: TASK-001 names a model, and nobody asks one: command builds it
+TASK-GRAPH.md:7:10: warning: TASK-001 names a model, but command builds it and uses no model
   - Model: opus
            ^^^^
-hint: take the field away, or name an agent: - Implementer: claude
+hint: remove the field, or name an agent: - Implementer: claude
 """
 
 

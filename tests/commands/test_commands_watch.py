@@ -106,7 +106,7 @@ def test_ctrl_c_keeps_the_books_and_ends_with_130(ground):
         terminal.send("\x03")
         terminal.until("press Ctrl-C again to quit now")
         assert terminal.wait() == 130
-    assert "interrupted; run again to go on" in terminal.said
+    assert "interrupted; run again to continue" in terminal.said
     assert ground.runner("status", "--json").json["run"] is None
     assert "IN-PROGRESS" not in (ground.folder / "TASK-GRAPH.md").read_text()
 
@@ -229,7 +229,7 @@ def test_status_watch_without_a_terminal_is_refused(ground):
     said = ground.runner("status", "--watch")
     assert said.code == 2
     assert said.err == (
-        "runner: --watch draws on a terminal, and standard output is none\n"
+        "runner: --watch needs a terminal, but standard output is not a terminal\n"
         "hint: runner status, or runner log --follow\n"
     )
 

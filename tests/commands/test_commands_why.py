@@ -35,7 +35,7 @@ def test_each_cause_is_told_once(ground):
         == """\
 TASK-004 waits for TASK-002, TASK-003
   TASK-002 waits for TASK-001
-    TASK-001 would run now: it is PENDING and needs no other task
+    TASK-001 would run now: PENDING, and it has no dependencies
   TASK-003 waits for TASK-001
     TASK-001 (see above)
 
@@ -52,7 +52,7 @@ def test_a_program_gets_the_chain_and_its_roots(ground):
     assert document["roots"] == ["TASK-001"]
     assert document["cause"]["behind"][0]["behind"][0] == {
         "task": "TASK-001",
-        "text": "would run now: it is PENDING and needs no other task",
+        "text": "would run now: PENDING, and it has no dependencies",
         "behind": [],
         "details": [],
         "next": "runner",
@@ -65,7 +65,7 @@ def test_a_task_that_is_ready_says_what_it_built_on(ground):
     assert (
         ground.runner("why", "TASK-002").out
         == """\
-TASK-002 would run now: it is PENDING and all it needs is DONE (TASK-001)
+TASK-002 would run now: PENDING, and its dependencies are DONE (TASK-001)
 
 next: runner
 """
@@ -102,7 +102,7 @@ TASK-001 is DONE since <time> as {commit[:12]}, proven by tests
 def test_done_on_a_persons_word_says_whose_word(ground):
     a_ground(ground, "A is DONE")
     assert ground.runner("why", "TASK-001").out == (
-        "TASK-001 is DONE, unproven: DONE by a person's word, without evidence (read just now)\n"
+        "TASK-001 is DONE, unproven: marked DONE in the plan, without evidence (read just now)\n"
     )
 
 
@@ -116,10 +116,10 @@ def test_a_stale_task_says_what_was_there_and_what_to_do(ground):
         ground.runner("why", "TASK-001").out
         == f"""\
 TASK-001 is STALE: the task was edited since it was built (read just now)
-    changed: what is to be built
+    changed: what to build
     it was DONE as {commit[:12]}
 
-next: `runner --rebuild` builds it anew; `runner review TASK-001` shows what was built
+next: `runner --rebuild` rebuilds it; `runner review TASK-001` shows what was built
 """
     )
 
@@ -145,7 +145,7 @@ def test_a_circle_is_no_endless_story(ground):
 TASK-003 waits for TASK-001
   TASK-001 waits for TASK-002
     TASK-002 waits for TASK-001
-      TASK-001 waits for itself: they go in a circle
+      TASK-001 waits for itself: dependency cycle
 
 next: runner validate  (TASK-001)
 """
@@ -158,7 +158,7 @@ def test_an_unknown_dependency_is_a_root(ground):
         ground.runner("why", "TASK-001").out
         == """\
 TASK-001 waits for TASK-026
-  TASK-026 is no task of the plan
+  TASK-026 is not in the plan
 
 next: runner validate  (TASK-026)
 """
@@ -176,7 +176,7 @@ def test_a_chain_of_a_thousand_tasks_is_told_briefly(ground):
     lines = said.out.splitlines()
     assert said.code == 0
     assert len(lines) == 16
-    assert lines[12].strip() == ("T1488 waits for T1487, and through 1486 tasks in between for")
+    assert lines[12].strip() == ("T1488 waits for T1487, and indirectly, through 1486 tasks, for")
     wish = "nothing in its section can be built or checked"
     assert lines[13].strip() == f"T0001 would be BLOCKED at once: {wish}"
 
@@ -190,8 +190,8 @@ def test_a_reason_that_a_person_removed_is_said_to_be_read_just_now(ground):
     assert (
         ground.runner("why", "TASK-001").out
         == """\
-TASK-001 would run now: it is PENDING and needs no other task \
-(read just now: BLOCKED was made PENDING in the plan)
+TASK-001 would run now: PENDING, and it has no dependencies \
+(read just now: set from BLOCKED to PENDING in the plan)
 
 next: runner
 """
@@ -203,7 +203,7 @@ def test_an_id_that_is_none_is_refused_with_the_one_that_was_meant(ground):
     assert ground.runner("why", "TASK-0O3") == (
         2,
         "",
-        'runner: there is no task "TASK-0O3"\nhint: did you mean "TASK-003"?\n',
+        'runner: unknown task "TASK-0O3"\nhint: did you mean "TASK-003"?\n',
     )
 
 
@@ -214,7 +214,7 @@ def test_a_task_that_failed_before_says_by_what(ground):
     assert (
         ground.runner("why", "TASK-001").out
         == """\
-TASK-001 would run now: it is PENDING and needs no other task
+TASK-001 would run now: PENDING, and it has no dependencies
     1 attempt in a row failed before:
     TC-002: b.txt:3: 1 test failed
       assert 1 == 2

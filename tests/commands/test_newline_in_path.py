@@ -15,6 +15,6 @@ def test_a_newline_in_the_path_is_told_at_once(tmp_path):
     (root / "TASK-GRAPH.md").write_text("## TASK-001: A\n\n- Type: docs\n")
     with pytest.raises(RunnerError) as told:
         Project.open(root, {"HOME": str(tmp_path)})
-    assert told.value.message == "the path of the repository has a newline"
+    assert told.value.message == "the path of the repository contains a newline"
     assert "\n" not in told.value.where
     assert not (root / "artifacts").exists()

@@ -48,7 +48,7 @@ def test_files_of_a_login_lie_below_home(load):
 
 
 def test_a_models_name_is_no_option(load):
-    with pytest.raises(RunnerError, match="must be a model's name"):
+    with pytest.raises(RunnerError, match="must be a model name"):
         load('[model]\nplan = "--dangerously"')
 
 

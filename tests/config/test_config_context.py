@@ -29,7 +29,7 @@ def test_they_are_set_by_file_and_by_environment(tmp_path):
 def test_a_folder_of_skills_lies_in_the_project(tmp_path, folder):
     with pytest.raises(RunnerError) as caught:
         loaded(tmp_path, f'skills_folders = ["{folder}"]\n')
-    assert "skills_folders must be folders of the project" in caught.value.message
+    assert "skills_folders must be folders inside the project" in caught.value.message
 
 
 def test_they_stand_in_a_table_of_their_own(tmp_path):

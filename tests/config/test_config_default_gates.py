@@ -138,7 +138,7 @@ def test_a_gate_without_its_tool_is_left_out_and_said(tmp_path):
     )
     assert [gate.name for gate in loaded.settings.gates] == ["types"]
     assert loaded.sources["gates"] == "pyproject.toml (default gate)"
-    assert loaded.notes == ("default gate lint: ruff is not on PATH: not run",)
+    assert loaded.notes == ("default gate lint is not run: ruff is not on PATH",)
 
 
 def test_a_gate_of_one_type_is_for_its_tasks_alone(tmp_path):

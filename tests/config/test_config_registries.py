@@ -26,7 +26,7 @@ def test_where_nothing_is_set_the_usual_registries_are_reached_and_nothing_else(
 )
 def test_an_address_is_no_name_however_it_is_written(host):
     everything = Registries.of([".1", ".0.0.1"])
-    assert everything.refusal(host, 443) == "an address is no name of a registry"
+    assert everything.refusal(host, 443) == "a registry must be a host name, not an address"
     assert wrong(host)
 
 
@@ -92,7 +92,7 @@ def test_a_repositorys_settings_narrow_what_the_person_allows_whoever_comes_late
 def test_a_registry_that_is_none_is_a_mistake_with_its_place(tmp_path):
     with pytest.raises(RunnerError) as caught:
         load(tmp_path, 'registries = ["https://pypi.org"]\n', "")
-    assert "registries must be names of hosts" in caught.value.message
+    assert "registries must be host names" in caught.value.message
     assert caught.value.where.endswith("runner.toml:1")
 
 

@@ -66,7 +66,7 @@ def test_a_rate_of_calls_is_the_person_s_own_and_read_in_one_spelling(house):
         house.environ["RUNNER_MODEL_CALLS"] = said
         refused = house.refusal()
         assert refused.where == "environment RUNNER_MODEL_CALLS"
-        assert "must be calls a minute or an hour, such as 6/minute" in refused.message
+        assert "must be calls per minute or hour, such as 6/minute" in refused.message
 
 
 def test_every_setting_can_be_set_and_nothing_else():
@@ -114,7 +114,7 @@ def test_all_mistakes_of_all_places_come_together_with_line_and_hint(house):
     house.repository('atempts = 3\ncheckpoint_every = 9\n[gates.lint]\ncomand = "ruff"\n')
     house.environ["RUNNER_COVERAGE"] = "180%"
     error = house.refusal()
-    assert error.message == "6 settings are wrong"
+    assert error.message == "6 settings are invalid"
     assert error.detail.splitlines() == [
         "~/.config/runner/runner.toml:1: jobs must be a whole number, not 'many'",
         "runner.toml:1: unknown setting atempts",
@@ -149,14 +149,14 @@ def test_hostile_files_are_refused_in_words(house, content):
 def test_a_link_out_of_the_repository_is_not_read(house, tmp_path):
     (tmp_path / "secret.toml").write_text("jobs = 3\n")
     (house.root / "runner.toml").symlink_to(tmp_path / "secret.toml")
-    assert "leads out" in house.refusal().message
+    assert "outside the repository" in house.refusal().message
 
 
 def test_a_fifo_does_not_hold_us_up(house):
     import os
 
     os.mkfifo(house.root / "runner.toml")
-    assert "no file" in house.refusal().message
+    assert "not a regular file" in house.refusal().message
 
 
 def test_variables_of_others_and_our_own_set_nothing(house):
@@ -298,7 +298,7 @@ def test_texts_of_the_environment_become_values(house, variable, text, name, val
 
 def test_a_repository_cannot_point_at_a_plan_outside(house):
     house.repository('task_graph = "../other/TASK-GRAPH.md"\n')
-    assert house.refusal().message == "task_graph must lie in the repository"
+    assert house.refusal().message == "task_graph must be a path inside the repository"
 
 
 def test_a_plain_run_and_a_second_run_never_import_pydantic(house):

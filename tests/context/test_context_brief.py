@@ -48,9 +48,11 @@ def test_a_whole_brief_reads_as_it_should():
         coverage=70,
     )
     assert brief.text.startswith("# TASK-002: Booking model\n\n- Plan: Booking service\n")
-    assert "- Builds on what is done: TASK-001 Setup\n\nAn end is after its start.\n" in brief.text
+    assert (
+        "- Builds on finished tasks: TASK-001 Setup\n\nAn end is after its start.\n" in brief.text
+    )
     assert section(brief.text, "Acceptance") == "- an end before its start is refused"
-    assert section(brief.text, "Changes asked for since") == (
+    assert section(brief.text, "Requested changes") == (
         "> CHANGE-003 (2026-11-21): whole hours only"
     )
     assert section(brief.text, "Files you may write").startswith("- `src/models.py`\n- `tests/**`")
@@ -89,18 +91,18 @@ def test_what_failed_is_told_with_place_hint_and_output_the_gravest_first():
 
 def test_the_attempt_before_is_shown_as_a_diff():
     brief = compose_brief(a_task(), 2, previous="-a\n+b\n")
-    assert "```diff\n-a\n+b\n```" in section(brief.text, "The attempt before")
+    assert "```diff\n-a\n+b\n```" in section(brief.text, "The previous attempt")
     assert brief.previous == "-a\n+b\n"
 
 
 def test_patterns_come_with_their_text_or_the_reason_it_is_missing():
     patterns = (
         MatchedPattern("PATTERN-001", "Locking", "# Locking\nUse versions."),
-        MatchedPattern("PATTERN-002", "Gone", note="there is no patterns/x.md"),
+        MatchedPattern("PATTERN-002", "Gone", note="patterns/x.md not found"),
     )
     told = section(compose_brief(a_task(), 1, patterns=patterns).text, "Patterns to follow")
     assert "### PATTERN-001: Locking\n\n```markdown\n# Locking" in told
-    assert "(not shown: there is no patterns/x.md)" in told
+    assert "(not shown: patterns/x.md not found)" in told
 
 
 def test_no_secret_and_nothing_invisible_comes_through_anywhere():
@@ -154,7 +156,7 @@ def test_a_long_brief_is_bounded_and_keeps_the_task_s_own_words():
 def test_a_draft_that_is_too_long_to_be_a_patch_is_not_handed_over_cut():
     brief = compose_brief(a_task(), 2, previous="+d\n" * 400_000)
     assert brief.previous == ""
-    assert "more characters)" in section(brief.text, "The attempt before")
+    assert "more characters)" in section(brief.text, "The previous attempt")
 
 
 def test_names_that_would_break_out_of_markdown_do_not():

@@ -56,18 +56,18 @@ def test_a_brief_holds_type_tests_skills_decisions_files_and_index(tmp_path):
     brief = a_brief(tmp_path, TREE, **STORE)
     assert "- Type: bugfix (title: fix)\n" in brief.text
     assert "- Write a test that shows the bug first" in section(brief.text, "How to work")
-    assert section(brief.text, "Tests that are there") == (
+    assert section(brief.text, "Existing tests") == (
         "### TC-002: `tests/test_store.py`\n\n```python\ndef test_it_stores(): ...\n```"
     )
     skills = section(brief.text, "Skills")
     assert "- house-style: Ours. (`skills/house-style/SKILL.md`)" in skills
     assert "Be kind." not in brief.text
-    assert section(brief.text, "Decisions made before") == (
+    assert section(brief.text, "Earlier decisions") == (
         "### DECISION-004: Versions (made for this task)\n\nCount.\n\nBecause: Locks."
     )
     files = section(brief.text, "Context files")
     assert files.startswith("### `src/store.py` (named by the task)\n\n```python\nfrom models")
-    assert "### `src/models.py` (imports it, or is imported)" in files
+    assert "### `src/models.py` (imports it, or is imported by it)" in files
     assert "tests/test_store.py" not in files
     index = section(brief.text, "File index (path | exported names | lines)")
     assert "src/store.py | Store | 4\n" in index
@@ -100,7 +100,7 @@ def test_a_plan_says_what_may_be_written_and_which_files_are_shown(tmp_path):
     brief = compose_brief(task, 1, around=around, plan_text="# Plan\n\n1. Read\n")
     told = section(brief.text, "The approved plan")
     assert told == (
-        "A change of a file that it does not name refuses the attempt.\n\n"
+        "If you change a file that the plan does not name, the attempt fails.\n\n"
         "```markdown\n# Plan\n\n1. Read\n```"
     )
     assert "### `src/models.py` (named by the plan)" in section(brief.text, "Context files")
@@ -135,9 +135,9 @@ def test_a_check_is_open_since_the_first_of_the_attempts_that_it_failed_without_
 
 def test_a_migration_is_asked_for_a_test_that_reads_old_data(tmp_path):
     asked = section(a_brief(tmp_path, {}, type="migration", outputs=("a.sql",)).text, "How to work")
-    assert asked.endswith("a test that says in its name that old data still reads.")
+    assert asked.endswith("a test whose name says that old data is still readable.")
     told = a_brief(tmp_path, {}, type="data", outputs=("a.py",)).text
-    assert "Asked for here" not in section(told, "How to work")
+    assert "Required here" not in section(told, "How to work")
     assert "- Type: data\n" in told
 
 
@@ -145,7 +145,7 @@ def test_inputs_that_may_not_be_read_are_said_to_be_left_out(tmp_path):
     told = a_brief(tmp_path, {".env": "A=1\n"}, inputs=(".env", "gone.py"))
     assert section(told.text, "Files to read") == (
         "- `.env`\n- `gone.py`\n"
-        "- (.env is private and not shown)\n- (gone.py is not shown: git does not track it)"
+        "- (.env is private and not shown)\n- (gone.py is not shown: not tracked by git)"
     )
 
 
@@ -175,7 +175,7 @@ def test_the_text_of_the_tests_is_that_of_each_contract_a_folders_first_ones(tmp
         TestContract("TC-001", Level.UNIT, "tests/test_8.py::test_8"),
         TestContract("TC-002", Level.UNIT, "python -m pytest -q tests"),
     )
-    told = section(a_brief(tmp_path, texts, test_contracts=contracts).text, "Tests that are there")
+    told = section(a_brief(tmp_path, texts, test_contracts=contracts).text, "Existing tests")
     assert told.startswith("### TC-001: `tests/test_8.py`\n\n```python\ndef test_8(): ...")
     assert "### TC-002: `tests/test_0.py`" in told
     assert "data.json" not in told

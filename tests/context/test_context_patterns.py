@@ -50,7 +50,7 @@ def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path)
 
 def test_a_pattern_that_is_named_and_not_in_the_index_is_said_to_be_missing(tmp_path):
     (found,) = match_patterns(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
-    assert (found.id, found.note) == ("PATTERN-009", "PATTERN_INDEX.md has no such pattern")
+    assert (found.id, found.note) == ("PATTERN-009", "not found in PATTERN_INDEX.md")
 
 
 def test_a_domain_of_the_same_kind_fits_and_payment_is_told_by_the_text():

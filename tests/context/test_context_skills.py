@@ -87,14 +87,18 @@ def test_the_settings_turn_each_of_them_off_and_name_other_folders():
     ("text", "line", "message"),
     [
         ("# no front matter\n", 1, "it has no front matter"),
-        ("---\nname: pdf-forms\n", 1, "its front matter does not end"),
-        ("---\nname: [\n---\n", 3, "its front matter is no YAML: "),
-        ("---\n- a\n---\n", 2, "its front matter is no table of fields"),
+        ("---\nname: pdf-forms\n", 1, "its front matter has no closing `---`"),
+        ("---\nname: [\n---\n", 3, "its front matter is not YAML: "),
+        ("---\n- a\n---\n", 2, "its front matter is not a mapping"),
         ("---\ndescription: x\n---\n", 2, "its name is missing"),
-        ("---\nname: pdf-forms\n\ndescription:\n---\n", 4, "its description must be text"),
-        ("---\nname: 7\ndescription: x\n---\n", 2, "its name must be text"),
-        (front("PDF Forms"), 2, 'its name "PDF Forms" is not small letters, digits and dashes'),
-        (front("other"), 2, 'its name "other" is not that of its folder'),
+        ("---\nname: pdf-forms\n\ndescription:\n---\n", 4, "its description must be a string"),
+        ("---\nname: 7\ndescription: x\n---\n", 2, "its name must be a string"),
+        (
+            front("PDF Forms"),
+            2,
+            'its name "PDF Forms" must be lower-case letters, digits and dashes',
+        ),
+        (front("other"), 2, 'its name "other" differs from the name of its folder'),
         (front(description="x" * 1025), 3, "its description is longer than 1024 characters"),
     ],
 )
@@ -105,14 +109,14 @@ def test_a_bad_skill_is_a_warning_with_its_line_and_the_others_are_listed(text, 
     (warning,) = skills.warnings
     assert (warning.path, warning.line) == ("skills/pdf-forms/SKILL.md", line)
     assert warning.severity is Severity.WARNING
-    assert warning.message.startswith(f"this skill is left out: {message}")
+    assert warning.message.startswith(f"skill ignored: {message}")
 
 
 def test_of_two_skills_with_one_name_the_second_is_a_warning():
     texts = {"skills/a/web/SKILL.md": front("web"), "skills/b/web/SKILL.md": front("web")}
     (warning,) = found(texts).warnings
     assert warning.path == "skills/b/web/SKILL.md"
-    assert "is in skills/a/web/SKILL.md already" in warning.message
+    assert "already exists in skills/a/web/SKILL.md" in warning.message
 
 
 def test_line_ends_and_a_byte_order_mark_of_windows_are_read_too():

@@ -24,7 +24,7 @@ def test_files_have_their_committed_bytes_and_not_a_persons_unsaved_edits(reposi
     (opened.root / "new.py").write_text("new = 3\n")
     tree = Tree.of(opened, commit, Settings())
     assert tree.text("src/a.py") == ("committed = 1\n", "")
-    assert tree.text("new.py") == ("", "new.py is not shown: git does not track it")
+    assert tree.text("new.py") == ("", "new.py is not shown: not tracked by git")
 
 
 def test_what_is_private_is_neither_listed_nor_read(repository):
@@ -40,7 +40,7 @@ def test_read_allow_leaves_out_all_else(repository):
     assert sorted(tree.files) == ["src/a.py"]
     assert tree.text("docs/b.md") == (
         "",
-        "docs/b.md is not shown: read_allow or a permission rule leaves it out",
+        "docs/b.md is not shown: excluded by read_allow or a permission rule",
     )
 
 
@@ -75,7 +75,7 @@ def test_secrets_are_redacted_and_what_is_no_text_or_too_long_is_not_shown():
     tree = a_tree({"a.py": f"key = '{KEY}'\n", "b.bin": b"\0\1", "c.txt": "x" * 70_000})
     assert KEY not in tree.text("a.py")[0]
     assert "[REDACTED:github]" in tree.text("a.py")[0]
-    assert tree.text("b.bin") == ("", "b.bin is no text")
+    assert tree.text("b.bin") == ("", "b.bin is not a text file")
     assert tree.text("c.txt") == ("", "c.txt is larger than 65536 bytes")
 
 

@@ -99,7 +99,7 @@ def test_the_driver_notes_what_differs_with_the_request_that_made_the_thing(tmp_
     drive.Tester(job, url, inventory, output, told).test()
     texts = {key[0]: problem["text"] for key, problem in told.problems.items()}
     assert texts["GET /things/{id}"] == (
-        'answers with a body that is not as the document says: "id" is a required property'
+        'answers with a body that differs from the document: "id" is a required property'
     )
     assert told.requests > 5
 
@@ -134,19 +134,19 @@ def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):
     job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}
     inventory = Inventory([], None, url, 5, told)
     output = types.SimpleNamespace(ended=True, tail=lambda: "")
-    with pytest.raises(Ended, match="ended while it was tested"):
+    with pytest.raises(Ended, match="exited during the test"):
         drive.Tester(job, url, inventory, output, told).test()
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"openapi": "2.0"}, "it does not say that it is OpenAPI 3"),
+        ({"openapi": "2.0"}, "its `openapi` field is not a 3.x version"),
         ({"info": {}}, r'"title" is a required property \(at info\)'),
-        ({"paths": {"/x": {"$ref": "#/no"}}}, "its reference #/no leads to nothing"),
+        ({"paths": {"/x": {"$ref": "#/no"}}}, "its reference #/no has no target"),
         (
             {"components": {"schemas": {"A": {"$ref": "#/components/schemas/A"}}}},
-            "refers to itself without end|maximum recursion",
+            "refers to itself endlessly|maximum recursion",
         ),
     ],
 )

@@ -29,8 +29,8 @@ def test_an_openapi_entry(value, entry):
             "a.yaml app=b:c url=http://localhost:1 start=x",
             "an openapi contract needs either app= or url=",
         ),
-        ("a.yaml app=b", "app=b is no import path"),
-        ("a.yaml app=b:c;rm", "app=b:c;rm is no import path"),
+        ("a.yaml app=b", "app=b is not a valid import path"),
+        ("a.yaml app=b:c;rm", "app=b:c;rm is not a valid import path"),
         ("a.yaml url=http://127.0.0.1:1", "an openapi contract with url= needs start="),
         (
             "a.yaml url=http://example.org:80 start=x",
@@ -42,10 +42,10 @@ def test_an_openapi_entry(value, entry):
         ),
         ("a.yaml port=1", "an openapi contract with unknown option 'port'"),
         ("", "an openapi contract with no document"),
-        ('a.yaml start="x', "'a.yaml start=\"x' has an open quote"),
-        ("../a.yaml app=b:c", "'../a.yaml' is no path inside the repository"),
-        (".git/config app=b:c", "'.git/config' is no path inside the repository"),
-        ("http://x/a.yaml app=b:c", "'http://x/a.yaml' is no path inside the repository"),
+        ('a.yaml start="x', "'a.yaml start=\"x' has an unclosed quote"),
+        ("../a.yaml app=b:c", "'../a.yaml' is not a path inside the repository"),
+        (".git/config app=b:c", "'.git/config' is not a path inside the repository"),
+        ("http://x/a.yaml app=b:c", "'http://x/a.yaml' is not a path inside the repository"),
     ],
 )
 def test_an_openapi_entry_that_cannot_be_read(value, message):

@@ -68,7 +68,7 @@ def test_a_pydantic_model(project, old, new, messages):
     proved = project.prove("schema", "room.json = rooms:Room")
     assert [one.message.split(" ", 2)[2] for one in proved.findings] == messages
     assert proved.proof.verdict is (Verdict.FAIL if messages else Verdict.PASS)
-    assert all(one.hint == "let room.json and rooms:Room say the same" for one in proved.findings)
+    assert all(one.hint == "make room.json and rooms:Room equal" for one in proved.findings)
 
 
 @needs_node
@@ -125,7 +125,7 @@ def rooms():
             "response_model=None)\ndef rooms():\n    return [{}]",
             [
                 (
-                    "GET /rooms answers with a body that is not as the document says: "
+                    "GET /rooms answers with a body that differs from the document: "
                     '"name" is a required property (at 0)'
                 )
             ],
@@ -133,14 +133,14 @@ def rooms():
         (
             '@app.get("/rooms"',
             '@app.get("/more")\ndef more():\n    return 1\n@app.get("/rooms"',
-            ["GET /more is served, and the document does not have it"],
+            ["GET /more is served, but is not in the document"],
         ),
         (
             '@app.get("/rooms"',
             '@app.get("/halls"',
             [
-                "GET /halls is served, and the document does not have it",
-                "GET /rooms answers 404, which the document does not have (it has 200)",
+                "GET /halls is served, but is not in the document",
+                "GET /rooms answers 404; documented: 200",
                 "GET /rooms has no route in the application",
             ],
         ),

@@ -86,7 +86,7 @@ def test_annotations_become_a_schema():
 
 
 def test_an_annotation_without_words_is_told():
-    with pytest.raises(TypeError, match="has no words in JSON Schema"):
+    with pytest.raises(TypeError, match="has no JSON Schema form"):
         describe.Annotations().schema(complex)
 
 
@@ -306,7 +306,7 @@ def test_an_application_that_is_not_there_is_told(tmp_path):
     with pytest.raises(Ended, match="did not answer within"):
         application.reachable(job, output)
     output.ended = True
-    with pytest.raises(Ended, match="ended before it answered"):
+    with pytest.raises(Ended, match="exited before it answered"):
         application.reachable({**job, "start_seconds": 5}, output)
 
 

@@ -128,16 +128,16 @@ def test_differences_are_named_with_the_request_that_shows_them(project):
     proved = project.prove("openapi", CONTRACT)
     assert proved.proof.verdict is Verdict.FAIL
     assert [finding.message for finding in proved.findings] == [
-        "GET /gone answers every request as a page that is not there",
-        "GET /other answers with text/plain; the document says application/json",
+        "GET /gone answers every request like an unknown page",
+        "GET /other answers with text/plain; documented: application/json",
         (
-            "GET /thing answers with a body that is not as the document says: "
+            "GET /thing answers with a body that differs from the document: "
             '"name" is a required property'
         ),
     ]
     shown = proved.findings[-1]
     assert shown.detail == ('curl -X GET http://127.0.0.1:8000/thing\n# answered 200: {"nam": "x"}')
-    assert shown.hint == "change the application, or api.json if that is what was meant"
+    assert shown.hint == "fix the application, or api.json if this is intended"
 
 
 ROUTED = """\
@@ -175,10 +175,10 @@ def test_routes_tell_what_the_document_does_not_have_and_what_is_not_served(proj
     assert [(one.message, one.hint) for one in proved.findings] == [
         (
             "PUT /lost/{id} has no route in the application",
-            "serve it, or take it out of api.json",
+            "serve it, or remove it from api.json",
         ),
         (
-            "PUT /thing/{id}/part is served, and the document does not have it",
+            "PUT /thing/{id}/part is served, but is not in the document",
             "describe it in api.json, or do not serve it",
         ),
     ]
@@ -205,7 +205,7 @@ def test_routes_tell_what_the_document_does_not_have_and_what_is_not_served(proj
         ),
         (
             "print('bye', flush=True)\nimport os; os._exit(0)",
-            "web:app does not start: it ended before it answered",
+            "web:app does not start: it exited before it answered",
             "bye",
         ),
         (
@@ -221,7 +221,7 @@ def test_routes_tell_what_the_document_does_not_have_and_what_is_not_served(proj
                 "state[",
                 "await send({'type': 'lifespan.startup.failed', 'message': 'no database'}); state[",
             ),
-            "web:app does not start: it ended before it answered",
+            "web:app does not start: it exited before it answered",
             "no database",
         ),
     ],
@@ -250,7 +250,7 @@ def test_an_application_that_hangs_on_requests_is_told_soon(project):
     )
     project.write("api.json", document()).write("web.py", slow)
     said = project.said("openapi", CONTRACT, timeout=12)
-    assert said == ["GET /thing gives no answer within 1.2 s"]
+    assert said == ["GET /thing gives no response within 1.2 s"]
 
 
 def test_an_exception_of_the_application_is_an_answer_500_with_its_traceback(project):
@@ -271,7 +271,7 @@ def test_an_application_that_dies_is_told_with_its_last_words(project):
     )
     project.write("api.json", document()).write("web.py", deadly)
     proved = project.prove("openapi", CONTRACT)
-    assert proved.findings[0].message == "web:app: the application ended while it was tested"
+    assert proved.findings[0].message == "web:app: the application exited during the test"
     assert "argh" in proved.findings[0].detail
 
 
@@ -286,9 +286,7 @@ def test_a_port_in_use_is_told_and_nothing_is_tested(project):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         value = f'api.json url=http://127.0.0.1:{port} start="touch started"'
-        assert project.said("openapi", value) == [
-            f"port {port} is in use before the application starts"
-        ]
+        assert project.said("openapi", value) == [f"port {port} is already in use"]
     assert not (project.tree / "started").exists()
 
 
@@ -297,21 +295,21 @@ def test_a_port_in_use_is_told_and_nothing_is_tested(project):
     [
         (
             '{"openapi": "3.1.0", "paths": {}}',
-            'it is no valid OpenAPI document: "info" is a required property',
+            'it is not a valid OpenAPI document: "info" is a required property',
         ),
         (
             document(**{"/x": {"get": {"responses": {"200": {}}}}}),
-            "it is no valid OpenAPI document: ",
+            "it is not a valid OpenAPI document: ",
         ),
         (
             '{"swagger": "2.0"}',
-            "it is no valid OpenAPI document: it does not say that it is OpenAPI 3",
+            "it is not a valid OpenAPI document: its `openapi` field is not a 3.x version",
         ),
         (
             document(**{"/x": {"$ref": "#/nowhere"}}),
-            "it is no valid OpenAPI document: its reference #/nowhere leads to nothing",
+            "it is not a valid OpenAPI document: its reference #/nowhere has no target",
         ),
-        ("[]", "it is no OpenAPI document"),
+        ("[]", "it is not an OpenAPI document"),
         ('{"openapi"', "it is not JSON: Expecting ':' delimiter"),
         (
             '{"paths": {"$ref": "http://example.org/x.json"}}',
@@ -381,7 +379,7 @@ def test_a_method_that_is_served_beside_the_documented_ones_is_found(project):
     proved = project.prove("openapi", CONTRACT)
     assert [(one.message, one.hint) for one in proved.findings] == [
         (
-            "DELETE /thing is served, and the document does not have it",
+            "DELETE /thing is served, but is not in the document",
             "describe it in api.json, or do not serve it",
         )
     ]

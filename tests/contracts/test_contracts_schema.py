@@ -97,7 +97,7 @@ def test_a_pydantic_model_has_words_for_bounds_and_must_use_them(things):
         ("x = 1", "AttributeError: module 'things' has no attribute 'Thing'"),
         (
             "class Thing: pass",
-            "TypeError: things:Thing is no pydantic model, dataclass or TypedDict",
+            "TypeError: things:Thing is not a pydantic model, dataclass or TypedDict",
         ),
         ("import nothing_here", "ModuleNotFoundError: No module named 'nothing_here'"),
     ],
@@ -109,7 +109,7 @@ def test_a_type_that_cannot_be_had_is_told(things, source, why):
     assert "describe.py" not in finding.detail
     assert "importlib" not in finding.detail
     printed = "things.py" in finding.detail
-    hint = "see what it printed" if printed else "name a type that can be imported: MODULE:TYPE"
+    hint = "see its output" if printed else "give the import path of a type: MODULE:TYPE"
     assert (printed, finding.hint) == (source.startswith("import"), hint)
     assert proved.proof.verdict is Verdict.FAIL
 
@@ -117,13 +117,13 @@ def test_a_type_that_cannot_be_had_is_told(things, source, why):
 def test_a_module_that_ends_the_process_proves_nothing(things):
     proved = things.write("things.py", "import os; os._exit(0)").prove("schema", CONTRACT)
     assert proved.proof.verdict is Verdict.FAIL
-    assert "no schema was written" in proved.findings[0].message
+    assert "the command succeeded without writing a schema" in proved.findings[0].message
 
 
 def test_without_any_python_the_type_cannot_be_said(things, tmp_path):
     things.on(environment={**things.context.environment, "PATH": str(tmp_path)})
     (message,) = things.write("things.py", DATACLASS).said("schema", CONTRACT)
-    assert message == "there is no Python to run the project's code"
+    assert message == "no Python found to run the project's code"
 
 
 # --- instances ------------------------------------------------------------------------
@@ -136,11 +136,11 @@ def test_instances_are_validated_all_of_a_glob(things):
     proved = things.prove("schema", "thing.json = data/*.json")
     assert [(one.message, one.path) for one in proved.findings] == [
         (
-            "it is not as thing.json says: 'much too long' is too long (at $.name)",
+            "it does not match thing.json: 'much too long' is too long (at $.name)",
             "data/b.json",
         ),
         (
-            "it is not as thing.json says: 'c' is not one of ['a', 'b'] (at $.tags[0])",
+            "it does not match thing.json: 'c' is not one of ['a', 'b'] (at $.tags[0])",
             "data/b.json",
         ),
     ]
@@ -151,13 +151,13 @@ def test_instances_are_validated_all_of_a_glob(things):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("thing.json = data/*.json", "data/*.json names no file"),
-        ("thing.json = one.json", "it is not there"),
+        ("thing.json = data/*.json", "data/*.json matches no file"),
+        ("thing.json = one.json", "it does not exist"),
         ("thing.json = bad.json", "it is not JSON: Expecting value"),
-        ("none.json = bad.json", "it is not there"),
-        ("../x.json = bad.json", "'../x.json' is no path inside the repository"),
-        ("thing.json = /etc/passwd", "'/etc/passwd' is no path inside the repository"),
-        ("out.json = bad.json", "it lies outside the repository"),
+        ("none.json = bad.json", "it does not exist"),
+        ("../x.json = bad.json", "'../x.json' is not a path inside the repository"),
+        ("thing.json = /etc/passwd", "'/etc/passwd' is not a path inside the repository"),
+        ("out.json = bad.json", "it is outside the repository"),
     ],
 )
 def test_what_is_not_there_or_not_ours_is_told(things, tmp_path, value, message):
@@ -182,11 +182,11 @@ def test_a_pattern_that_takes_for_ever_is_ended(project):
         (
             '{"type": 7}',
             (
-                "it is no valid JSON Schema: 7 is not valid under any of the given "
+                "it is not a valid JSON Schema: 7 is not valid under any of the given "
                 "schemas (at $.type)"
             ),
         ),
-        ("[]", "it is no JSON Schema: it is neither an object nor a boolean"),
+        ("[]", "it is not a JSON Schema: it is neither an object nor a boolean"),
     ],
 )
 def test_a_schema_must_be_one(project, text, message):
@@ -245,5 +245,5 @@ def test_zod_without_node_is_a_missing_tool(things, tmp_path):
 def test_an_instance_of_a_schema_that_is_only_itself_is_told(things):
     things.write("loop.json", '{"$ref": "#"}').write("data/a.json", "{}")
     assert things.said("schema", "loop.json = data/*.json")[0].endswith(
-        "the schema refers to itself without end (at $)"
+        "the schema refers to itself endlessly (at $)"
     )

@@ -84,17 +84,17 @@ def test_alike(one, other):
         (
             {"type": "string", "format": "date-time"},
             TEXT,
-            "the whole: format date-time in the contract, none in the model",
+            "top level: format date-time in the contract, none in the model",
         ),
         (
             {"enum": ["a", "b"]},
             {"enum": ["a"]},
-            'the whole: values "a", "b" in the contract, "a" in the model',
+            'top level: values "a", "b" in the contract, "a" in the model',
         ),
         (
             {"type": "object", "additionalProperties": False},
             {"type": "object"},
-            "the whole: other fields refused in the contract, any in the model",
+            "top level: other fields refused in the contract, any in the model",
         ),
         (
             {"type": "array", "items": TEXT},
@@ -104,14 +104,14 @@ def test_alike(one, other):
         (
             {"anyOf": [TEXT, {"type": "integer"}]},
             {"anyOf": [TEXT, {"type": "boolean"}]},
-            "the whole: type integer or string in the contract, boolean or string in the model",
+            "top level: type integer or string in the contract, boolean or string in the model",
         ),
         (
             {"anyOf": [TEXT, an_object(a=TEXT)]},
             {"anyOf": [TEXT, {"type": "boolean"}]},
-            "the whole: the model has no alternative like the contract's object",
+            "top level: the model has no alternative like the contract's object",
         ),
-        ({}, TEXT, "the whole: type anything in the contract, string in the model"),
+        ({}, TEXT, "top level: type anything in the contract, string in the model"),
     ],
 )
 def test_different(contract, model, text):

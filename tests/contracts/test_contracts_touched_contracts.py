@@ -58,8 +58,8 @@ def test_a_breaking_change_is_a_warning_beside_the_proof(project):
     proved = project.prove("schema", "thing.json")
     assert proved.proof.verdict is Verdict.PASS
     assert [(one.severity, one.message) for one in proved.findings] == [
-        (Severity.WARNING, "a breaking change of thing.json: a: type string became integer"),
-        (Severity.WARNING, "a breaking change of thing.json: b: field was removed"),
+        (Severity.WARNING, "breaking change of thing.json: a: type string became integer"),
+        (Severity.WARNING, "breaking change of thing.json: b: field was removed"),
     ]
 
 
@@ -81,9 +81,9 @@ def test_missing_tools_are_known_before_anything_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(entries, "_PACKAGES", {"openapi": ("a_package_nobody_has",)})
     assert entries.find_missing_tools(task, {"PATH": str(tmp_path)}) == (
         (
-            "a-package-nobody-has, which its openapi contract needs: "
+            "a-package-nobody-has, required by its openapi contract: "
             "pip install 'task-graph-runner[contracts]'"
         ),
-        "node, which its Zod contract needs, is not on PATH",
+        "node, required by its Zod contract, is not on PATH",
     )
     assert entries.find_missing_tools(a_task(contracts=(MODEL, OWN)), {}) == ()

@@ -42,7 +42,7 @@ def test_a_plan_in_no_repository_is_told_so_at_its_first_line(tmp_path, alone):
     with LanguageClient(tmp_path) as client:
         client.initialize()
         (found,) = client.open(PLAN)
-        assert found["message"] == "this folder is in no git repository\nhint: git init"
+        assert found["message"] == "this folder is not in a git repository\nhint: git init"
         assert client.leave() == 0
 
 

@@ -63,12 +63,12 @@ def test_the_map_and_the_index_are_checked_as_they_are_open(client):
     client.edit(MAP, (2, 20), (2, 28), "nonsense")
     while not (found := client.problems(MAP)):
         pass
-    assert messages(found) == ['"nonsense" is no task id']
+    assert messages(found) == ['"nonsense" is not a valid task id']
     assert client.open(INDEX) == []
     client.edit(INDEX, (2, 62), (2, 65), "404")
     while not (found := client.problems(INDEX)):
         pass
-    assert "which is not there" in found[0]["message"]
+    assert "which does not exist" in found[0]["message"]
 
 
 def test_two_documents_of_one_plan_are_held_apart(client):
@@ -116,8 +116,8 @@ def test_hover_tells_how_a_task_stands_and_what_a_field_is_for(client):
     assert said.startswith("**TASK-001: Money 😀**\n\nPENDING · ready")
     assert "`shop/money.py`" in said
     field = client.at("hover", PLAN, 21, 4)
-    assert field["contents"]["value"].startswith("**Depends on**: the tasks that have to be DONE")
-    assert "is not there yet; an output of TASK-001" in str(client.at("hover", PLAN, 23, 14))
+    assert field["contents"]["value"].startswith("**Depends on**: tasks that must be DONE")
+    assert "does not exist yet; an output of TASK-001" in str(client.at("hover", PLAN, 23, 14))
     assert "Cents for TASK-001" in str(client.at("hover", PLAN, 12, 32))
     assert client.at("hover", PLAN, 1, 0) is None
 
@@ -160,7 +160,7 @@ def test_a_rename_reaches_the_plan_the_map_and_the_index(client):
 
 
 @pytest.mark.parametrize(
-    ("new", "why"), [("TASK-002", "is on line 19"), ("nonsense", "is no task id")]
+    ("new", "why"), [("TASK-002", "is used on line 19"), ("nonsense", "is not a valid task ID")]
 )
 def test_an_id_that_is_taken_or_none_is_refused(client, new, why):
     client.open(PLAN)
@@ -180,14 +180,14 @@ def test_a_task_with_a_commit_keeps_its_id_and_its_id_stays_taken(client, shop):
     client.open(PLAN)
     document, place = {"uri": client.uri(PLAN)}, {"line": 2, "character": 5}
     error = client.refused("textDocument/prepareRename", textDocument=document, position=place)
-    assert "its id stays" in error["message"]
+    assert "its ID is fixed" in error["message"]
     other = {"line": 18, "character": 5}
     client.edit(PLAN, (2, 3), (2, 11), "TASK-003")
     client.problems(PLAN)
     error = client.refused(
         "textDocument/rename", textDocument=document, position=other, newName="TASK-001"
     )
-    assert "was the id of a task before" in error["message"]
+    assert "was used by an earlier task" in error["message"]
 
 
 def test_lenses_and_inlay_hints_tell_the_status_and_what_can_be_done(client):
@@ -228,7 +228,7 @@ def test_a_lens_runs_nothing_here_and_hands_its_line_to_the_client(client, shop)
     error = client.refused(
         "workspace/executeCommand", command="runner.run", arguments=[uri, "TASK-001; rm -rf /"]
     )
-    assert "no open plan has the task" in error["message"]
+    assert "is not in an open plan" in error["message"]
 
 
 def test_sections_and_fences_fold_and_the_outline_has_the_tasks(client):

@@ -31,7 +31,7 @@ def test_a_gate_that_says_only_no_and_said_so_before_is_known(tmp_path):
     context, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, gate=GateSpec("lint", "exit 3"))
     said = commands.prove(a_gate("exit 3"), context)
     assert said.proof.verdict is Verdict.KNOWN
-    since = "first seen red at bbbbbbbbb"
+    since = "first seen at bbbbbbbbb"
     assert said.proof.note == f"fails already present before this change, {since}"
     (finding,) = said.findings
     assert finding.severity is Severity.WARNING
@@ -84,7 +84,7 @@ def test_a_new_complaint_among_old_ones_refuses_and_comes_first(tmp_path):
     said = commands.prove(a_gate(LINT), context)
     assert said.proof.verdict is Verdict.FAIL
     assert said.findings[0].detail.splitlines()[:2] == [
-        "new since the change (1; 1 were there before):",
+        "new since the change (1; 1 already present):",
         "  a.py: F811 twice",
     ]
 
@@ -116,7 +116,7 @@ def test_a_new_complaint_behind_very_many_refuses(tmp_path, count):
     )
     said = commands.prove(a_gate(line), context)
     assert said.proof.verdict is Verdict.FAIL
-    assert ("it prints too much" in said.findings[0].hint) is (count == 100_000)
+    assert ("too much output to tell" in said.findings[0].hint) is (count == 100_000)
 
 
 def test_failing_tests_behind_more_than_is_read_are_not_known(tmp_path):
@@ -170,7 +170,7 @@ def test_a_tree_is_asked_once_and_the_first_red_commit_is_remembered(tmp_path):
     )
     said = commands.prove(gate, later)
     assert len(visits) == 1
-    assert said.proof.note.endswith("first seen red at bbbbbbbbb")
+    assert said.proof.note.endswith("first seen at bbbbbbbbb")
 
 
 def test_of_failures_that_came_one_after_the_other_the_first_is_named(tmp_path):
@@ -203,7 +203,7 @@ def test_a_gate_that_passes_only_since_the_task_changed_it_is_refused(tmp_path):
     context, _ = a_project(tmp_path, before, after)
     said = commands.prove(a_gate("make check", "check"), context)
     (finding,) = [one for one in said.findings if one.refuses]
-    assert finding.message == "it passes only since the task changed Makefile"
+    assert finding.message == "it passes only because the task changed Makefile"
 
 
 def test_a_script_that_a_gate_starts_is_held_against_itself(tmp_path):
@@ -238,7 +238,7 @@ def test_a_script_behind_what_a_gate_starts_is_held_against_itself(
     said = commands.prove(a_gate(command, "check"), context)
     assert said.proof.verdict is Verdict.PASS
     assert [one.message for one in said.findings if one.refuses] == [
-        f"it passes only since the task changed {script}"
+        f"it passes only because the task changed {script}"
     ]
 
 
@@ -281,7 +281,7 @@ def test_a_gate_that_runs_fewer_tests_since_the_task_changed_it_is_refused(tmp_p
     context, _ = a_project(tmp_path, SUITE, SUITE | after)
     said = commands.prove(a_gate(PYTEST, "tests"), context)
     (finding,) = [one for one in said.findings if one.refuses]
-    assert finding.message == f"1 test runs no more since the task changed {next(iter(after))}"
+    assert finding.message == f"1 test no longer runs since the task changed {next(iter(after))}"
     assert finding.detail == "test_all.py::test_two"
 
 
@@ -333,7 +333,7 @@ def test_words_that_leave_out_checks_are_to_be_taken_out_of_shell_lines_too(tmp_
     context, _ = a_project(tmp_path, {}, {"a": "1"}, gate=gate)
     (check,) = commands.checks(context.task, context.settings)
     (finding,) = commands.prove(check, context).findings
-    assert (finding.refuses, finding.hint) == (True, "take `--no-verify` out of it")
+    assert (finding.refuses, finding.hint) == (True, "remove `--no-verify` from it")
 
 
 def test_a_gate_that_says_that_it_is_a_shell_line_is_one(tmp_path):

@@ -41,7 +41,7 @@ def asked(folder, before, after, command=PYTEST, **fields):
     return [(one.severity.value, one.message) for one in found.findings], visits
 
 
-FAILS = ("question", "`test_shop.py::test_price` as it was fails on this code")
+FAILS = ("question", "`test_shop.py::test_price` fails in its earlier version on this code")
 GONE = ("question", "`test_shop.py::test_price` is gone")
 
 
@@ -197,8 +197,10 @@ def test_of_very_many_tests_the_first_are_named_and_the_others_counted(tmp_path,
         tmp_path, BASE | {"test_shop.py": before}, {"shop.py": BENT, "test_shop.py": after}
     )
     assert len(found) == 21
-    assert all(message.endswith("as it was fails on this code") for _, message in found[:20])
-    assert found[20][1].endswith(f"as it was fails on this code{last}")
+    assert all(
+        message.endswith("fails in its earlier version on this code") for _, message in found[:20]
+    )
+    assert found[20][1].endswith(f"fails in its earlier version on this code{last}")
 
 
 @pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
@@ -256,7 +258,7 @@ def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path, layout):
         "src/shop/__init__.py": BENT,
         "tests/test_shop.py": TESTS.replace("== 6", "== 8"),
     }
-    message = "`tests/test_shop.py::test_price` as it was fails on this code"
+    message = "`tests/test_shop.py::test_price` fails in its earlier version on this code"
     assert asked(tmp_path, before, bent)[0] == [("question", message)]
 
 
@@ -273,7 +275,9 @@ def test_a_module_under_another_name_is_no_list_of_failing_tests(tmp_path):
     after = {"store.py": CODE, "test_shop.py": TESTS.replace("import shop", "import store as shop")}
     found, _ = asked(tmp_path, BASE, after)
     assert {severity for severity, _ in found} == {"warning"}
-    assert all("could not run on this code as before" in message for _, message in found)
+    assert all(
+        "could not run in its earlier version on this code" in message for _, message in found
+    )
 
 
 def test_a_test_that_went_with_its_code_is_a_question(tmp_path):
@@ -282,7 +286,9 @@ def test_a_test_that_went_with_its_code_is_a_question(tmp_path):
         "test_shop.py": TESTS.partition("\n\n\ndef test_tax")[0] + "\n",
     }
     found, _ = asked(tmp_path, BASE, after)
-    assert found == [("question", "`test_shop.py::test_tax` as it was fails on this code")]
+    assert found == [
+        ("question", "`test_shop.py::test_tax` fails in its earlier version on this code")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +296,7 @@ def test_a_test_that_went_with_its_code_is_a_question(tmp_path):
 )
 def test_what_the_plan_names_is_meant_and_said(tmp_path, named):
     found, _ = asked(tmp_path, BASE, with_test("== 6", "== 8"), changes_tests=(named,))
-    assert found == [("warning", f"{FAILS[1]}: the plan asks for it")]
+    assert found == [("warning", f"{FAILS[1]}: required by the plan")]
 
 
 def test_a_plan_that_names_another_test_excuses_nothing(tmp_path):
@@ -304,7 +310,7 @@ def test_a_task_whose_section_changed_may_change_what_it_landed(tmp_path):
     own = {"former": {"test_shop.py": None}}
     assert asked(tmp_path, BASE, bent, **own)[0] == [FAILS]
     found, _ = asked(tmp_path, BASE, bent, revised=True, **own)
-    assert found == [("warning", f"{FAILS[1]}: the plan asks for it")]
+    assert found == [("warning", f"{FAILS[1]}: required by the plan")]
     assert asked(tmp_path, BASE, bent, revised=True)[0] == [FAILS]
 
 
@@ -338,7 +344,7 @@ def test_a_test_is_what_a_contract_runs_and_not_what_its_file_is_called(tmp_path
     after = {"shop.py": BENT, "t_lib.py": CASE.replace("2), 6", "2), 8")}
     ((severity, message),) = asked(tmp_path, before, after, command)[0]
     assert severity == "question"
-    assert "as it was fails on this code" in message
+    assert "fails in its earlier version on this code" in message
 
 
 @pytest.mark.parametrize("words", ["discover", "discover -p 'test_*.py'", "discover -s . -t .", ""])
@@ -352,7 +358,7 @@ def test_tests_that_unittest_finds_by_itself_are_asked_as_they_were(tmp_path, wo
     command = f"{sys.executable} -m unittest {words}"
     ((severity, message),) = asked(tmp_path, before, after, command)[0]
     assert severity == "question"
-    assert "test_price` as it was fails on this code" in message
+    assert "test_price` fails in its earlier version on this code" in message
 
 
 def test_a_tool_that_tells_no_file_is_understood_too(tmp_path):
@@ -365,7 +371,7 @@ def test_a_tool_that_tells_no_file_is_understood_too(tmp_path):
     ):
         ((severity, message),) = asked(tmp_path, before, after, f"{UNITTEST} test_lib", **said)[0]
         assert severity == "warning"
-        assert message.endswith("the plan asks for it")
+        assert message.endswith("required by the plan")
 
 
 def test_a_script_of_checks_is_a_test(tmp_path):
@@ -373,7 +379,7 @@ def test_a_script_of_checks_is_a_test(tmp_path):
     before = {"shop.py": CODE, "check.sh": check}
     after = {"shop.py": BENT, "check.sh": check.replace("6'", "6' || true")}
     found, _ = asked(tmp_path, before, after, "sh check.sh")
-    assert found == [("question", "`TC-001` as it was fails on this code")]
+    assert found == [("question", "`TC-001` fails in its earlier version on this code")]
 
 
 TABLE = CASE.replace(
@@ -395,7 +401,7 @@ def test_parts_of_a_test_count_for_the_test(tmp_path, command):
     )
     ((severity, message),) = found
     assert severity == "question"
-    assert message.endswith("test_price` as it was fails on this code")
+    assert message.endswith("test_price` fails in its earlier version on this code")
 
 
 # --- examples in a text ------------------------------------------------------------------
@@ -427,7 +433,9 @@ def test_examples_that_a_contract_runs_are_asked_as_they_were(tmp_path, how, red
     before = {"shop.py": CODE, "README.md": EXAMPLES + red}
     after = {"shop.py": BENT + offer, "README.md": BENT_EXAMPLES[how] + red}
     found, _ = asked(tmp_path, before, after, f"{DOCTEST} README.md")
-    assert found == [("question", "`doctest > shop.price(2_500)` as it was fails on this code")]
+    assert found == [
+        ("question", "`doctest > shop.price(2_500)` fails in its earlier version on this code")
+    ]
 
 
 def test_examples_that_are_left_out_of_right_code_are_told(tmp_path):
@@ -460,7 +468,9 @@ def test_changed_tests_that_no_contract_runs_are_asked_too(tmp_path):
     }
     after["test_shop.py"] = TESTS
     found, _ = asked(tmp_path, before, after, f"{PYTEST} test_shop.py::test_tax")
-    assert found == [("question", "`test_other.py::test_it` as it was fails on this code")]
+    assert found == [
+        ("question", "`test_other.py::test_it` fails in its earlier version on this code")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -486,7 +496,8 @@ def test_a_contract_that_names_a_new_file_too_is_asked_of_the_others(tmp_path, w
     }
     found, _ = asked(tmp_path, before, after, words)
     assert any(
-        severity == "question" and "test_price` as it was fails" in text for severity, text in found
+        severity == "question" and "test_price` fails in its earlier version" in text
+        for severity, text in found
     )
 
 
@@ -532,4 +543,4 @@ def test_a_contract_that_names_a_new_test_beside_a_known_one_is_still_told(tmp_p
     after = {"shop.py": HALF, "test_shop.py": NEW}
     both = f"{PYTEST} test_shop.py::test_price test_shop.py::test_half"
     found, _ = asked(tmp_path, BASE, after, both)
-    assert found == [("warning", "`TC-001` could not run on this code as before")]
+    assert found == [("warning", "`TC-001` could not run in its earlier version on this code")]

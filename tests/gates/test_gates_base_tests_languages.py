@@ -39,7 +39,7 @@ BENT_JS = JS.replace("3", "4")
     [
         (
             a_package(BENT_JS, NODE.replace("2), 6", "2), 8")),
-            "`a price` as it was fails on this code",
+            "`a price` fails in its earlier version on this code",
         ),
         (a_package(JS, NODE.replace('test("a', 'test.skip("a')), "`a price` is skipped now"),
         (a_package(JS, NODE.replace('test("a price"', '(() => 0)("a price"')), "`a price` is gone"),
@@ -57,7 +57,7 @@ def test_a_script_of_package_json_is_read_through(tmp_path):
         "package.json": PACKAGE.replace("test/", "--test-name-pattern=no test/"),
     }
     found, _ = asked(tmp_path, before, after, "npm test --silent")
-    assert found == [("question", "`a price` as it was fails on this code")]
+    assert found == [("question", "`a price` fails in its earlier version on this code")]
 
 
 @needs_node
@@ -125,7 +125,9 @@ def many_of_go(count):
     )
 
 
-TWO_UNRUN = "`example.org/shop.TestPrice` and 1 more could not run on this code as before"
+TWO_UNRUN = (
+    "`example.org/shop.TestPrice` and 1 more could not run in its earlier version on this code"
+)
 
 
 @needs_go
@@ -136,9 +138,9 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
         "shop.go": GO.replace("return", 'if n == 2 {\n\t\tpanic("no two")\n\t}\n\treturn'),
         "shop_test.go": many_of_go(9).replace("Price(2) != 6", "2 != 2"),
     }
-    unrun = "`example.org/shop.TestP3` and 5 more could not run on this code as before"
+    unrun = "`example.org/shop.TestP3` and 5 more could not run in its earlier version on this code"
     assert asked(tmp_path, before, after, line)[0] == [
-        ("question", "`example.org/shop.TestP2` as it was fails on this code"),
+        ("question", "`example.org/shop.TestP2` fails in its earlier version on this code"),
         ("warning", unrun),
     ]
 
@@ -149,7 +151,12 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
     [
         (
             {"shop.go": GO.replace("3", "4"), "shop_test.go": GO_TEST.replace("!= 6", "!= 8")},
-            [("question", "`example.org/shop.TestPrice` as it was fails on this code")],
+            [
+                (
+                    "question",
+                    "`example.org/shop.TestPrice` fails in its earlier version on this code",
+                )
+            ],
         ),
         (
             {"shop_test.go": GO_TEST.replace("TestPrice", "testPrice")},
@@ -164,7 +171,7 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
             [
                 (
                     "warning",
-                    "`example.org/shop.TestPrice` and 1 more could not run on this code as before",
+                    TWO_UNRUN,
                 ),
             ],
         ),
@@ -220,7 +227,7 @@ CRATE = {
                 "src/lib.rs": LIB.replace("3 * n", "3 * n + 1") + INSIDE.replace("6", "7"),
                 "tests/prices.rs": CRATE["tests/prices.rs"].replace("0), 0", "0), 1"),
             },
-            ("question", "`no_price` as it was fails on this code"),
+            ("question", "`no_price` fails in its earlier version on this code"),
         ),
         (
             {"src/lib.rs": LIB + INSIDE.replace("#[test]", "#[test]\n    #[ignore]")},
@@ -253,7 +260,7 @@ func TestMain(*testing.M) {
     found, _ = asked(tmp_path, before, after, "go test ./...")
     assert sorted(found) == [
         ("question", "`shop.TestNothing` is gone"),
-        ("question", "`shop.TestPrice` as it was fails on this code"),
+        ("question", "`shop.TestPrice` fails in its earlier version on this code"),
     ]
 
 
@@ -264,7 +271,9 @@ def test_a_new_file_of_go_that_sets_a_variable_of_the_product_is_put_aside(tmp_p
     first = "package shop\n\nfunc init() {\n\trate -= 1\n}\n"
     after = before | {"shop.go": code.replace("rate = 3", "rate = 4"), "export_test.go": first}
     found, _ = asked(tmp_path, before, after, "go test ./...")
-    assert found == [("question", "`example.org/shop.TestPrice` as it was fails on this code")]
+    assert found == [
+        ("question", "`example.org/shop.TestPrice` fails in its earlier version on this code")
+    ]
 
 
 @needs_node

@@ -23,15 +23,15 @@ def findings(folder, before, after, *, reviewed=False, by_person=False, title="T
 
 def test_a_refactor_that_changes_or_deletes_a_test_that_was_there_is_refused(tmp_path):
     (changed,) = findings(tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, type="refactor")
-    assert changed.message == "a refactor task changes tests/test_shop.py, a test that was there"
+    assert changed.message == "a refactor task changes the existing test tests/test_shop.py"
     assert (changed.path, changed.severity) == ("tests/test_shop.py", Severity.QUESTION)
     (theirs,) = findings(
         tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, by_person=True, type="refactor"
     )
     assert theirs.severity is Severity.ERROR  # who wrote it is told, not asked
-    assert "give it another Type (it is one by its Type: refactor)" in changed.hint
+    assert "give the task another Type (refactor comes from its Type: refactor)" in changed.hint
     (gone,) = findings(tmp_path, CODE, {"shop.py": "price = 3\n"}, type="refactor")
-    assert "deletes tests/test_shop.py" in gone.message
+    assert "deletes the existing test tests/test_shop.py" in gone.message
 
 
 def test_a_refactor_may_change_code_and_bring_new_tests(tmp_path):
@@ -71,7 +71,7 @@ def test_a_migration_without_a_test_of_old_data_is_warned_of(tmp_path):
     after = CODE | {"migrations/0002.sql": "alter table x\n"}
     (asked,) = findings(tmp_path, CODE, after, type="migration")
     assert asked.message == (
-        "no test of TASK-001 says that old data still reads after its migration"
+        "no test of TASK-001 checks that old data is readable after the migration"
     )
     assert asked.severity is Severity.WARNING
 

@@ -136,8 +136,8 @@ def test_a_test_contract_that_ran_no_test_has_not_passed(tmp_path, said, passes)
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (Limits(9, 0.3, 9), "`sleep 20` printed nothing for 0.3 s and was ended"),
-        (Limits(9, 9, 0.3), "`sleep 20` ran longer than 0.3 s and was ended"),
+        (Limits(9, 0.3, 9), "`sleep 20` printed nothing for 0.3 s and was stopped"),
+        (Limits(9, 9, 0.3), "`sleep 20` ran longer than 0.3 s and was stopped"),
     ],
 )
 def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
@@ -146,7 +146,7 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     assert proof.verdict is Verdict.FAIL
     assert finding.message == message
     assert finding.hint == (
-        "allow it more time: Timeout in the task, or gate_seconds in the settings"
+        "raise its time limit: Timeout in the task, or gate_seconds in the settings"
     )
 
 
@@ -163,8 +163,7 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
     check = Check("gate:types", "gate", f"sh -c {shlex.quote(line)}", limits=Limits(9, 9, 9))
     _, finding = said_by(commands.prove(check, context))
     assert finding.hint == (
-        "core, a package of this repository, is not built where this runs: "
-        "have the command build it first"
+        "core, a package of this repository, is not built here: have the command build it first"
     )
 
 
@@ -172,7 +171,7 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
     ("name", "seconds", "where"),
     [
         ("types", 0.0, "Timeout in the task, or types_seconds in the settings"),
-        ("slow", 0.3, "the 0.3 s that its gate says"),
+        ("slow", 0.3, "the 0.3 s set for the gate"),
     ],
 )
 def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, where):
@@ -180,7 +179,7 @@ def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, whe
     check = Check(f"gate:{name}", "gate", "sleep 20", limits=Limits(9, 0.3, 0.3))
     context = replace(a_bench(tmp_path), task=a_task(gates=(gate,)))
     _, finding = said_by(commands.prove(check, context))
-    assert finding.hint == f"allow it more time: {where}"
+    assert finding.hint == f"raise its time limit: {where}"
 
 
 def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path):
@@ -220,7 +219,7 @@ def test_code_that_is_nested_too_deep_is_a_question_and_no_crash(tmp_path, inner
         (one.severity.value, one.message)
         for one in prove_all(task, settings(), context, started=print, completed=print).findings
     ]
-    assert ("question", "code of the change is nested too deep to be looked at") in told
+    assert ("question", "the changed code is nested too deeply to check") in told
     own = replace(context, by_person=True)
     found = prove_all(task, settings(), own, started=print, completed=print).findings
     assert not any(one.refuses for one in found if "nested too deep" in one.message)

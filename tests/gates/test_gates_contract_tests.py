@@ -147,7 +147,7 @@ def test_what_fails_only_while_its_lines_are_counted_passes_and_is_told(tmp_path
     (contract,) = yard.context.task.test_contracts
     check = Check(contract.id, "test", contract.command, Limits(60, 60, 60))
     found = contract_tests.prove(check, yard.context)
-    said = "fails while its lines are counted, and passes as it stands: test_a.py::test_in_time"
+    said = "fails under coverage measurement, and passes without it: test_a.py::test_in_time"
     assert (found.proof.verdict, found.proof.note) == (Verdict.FLAKY, said)
     assert [(one.severity, one.message) for one in found.findings] == [(Severity.WARNING, said)]
     assert "RUNNER_COVER_OUT" in found.findings[0].detail
@@ -251,8 +251,8 @@ def test_an_interpreter_that_crashes_is_named_by_its_signal(tmp_path):
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (Limits(9, 0.5, 9), "printed nothing for 0.5 s and was ended"),
-        (Limits(9, 9, 0.5), "ran longer than 0.5 s and was ended"),
+        (Limits(9, 0.5, 9), "printed nothing for 0.5 s and was stopped"),
+        (Limits(9, 9, 0.5), "ran longer than 0.5 s and was stopped"),
     ],
     ids=["idle", "hard"],
 )
@@ -285,7 +285,7 @@ def test_a_flood_of_output_is_kept_short(tmp_path):
 def test_what_a_contract_leaves_running_is_ended_and_said(tmp_path):
     proof, (finding,) = proved(a_bench(tmp_path), "sleep 60 & true")
     assert proof.verdict is Verdict.PASS
-    assert finding.message == "it left 1 process running, ended by the runner"
+    assert finding.message == "the runner stopped 1 process that it left running"
     assert finding.severity is Severity.NOTE
 
 
@@ -374,7 +374,7 @@ def test_a_file_in_which_node_finds_no_test_is_no_test_that_passed(tmp_path):
     proof, (finding,) = proved(context, "node --test e.test.mjs")
     assert (proof.verdict, proof.counts) == (Verdict.FAIL, (("passed", 0),))
     assert finding.message == "`node --test e.test.mjs` ran no test"
-    assert finding.hint.startswith("have it name tests that are there")
+    assert finding.hint.startswith("name existing tests")
 
 
 def test_a_file_in_which_pytest_finds_no_test_is_called_so(tmp_path):

@@ -276,7 +276,7 @@ def test_a_runner_of_mocha_that_stands_behind_a_name_names_its_tests(tmp_path, w
 def test_text_that_looks_like_a_failure_is_only_told(tmp_path):
     (told,) = proved(tmp_path, "python3 prints.py").notes()
     assert told.severity is Severity.WARNING
-    assert told.message == "its output tells of a test that failed; it ended with exit code 0"
+    assert told.message == "its output reports that a test failed; it ended with exit code 0"
 
 
 def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path):
@@ -312,7 +312,7 @@ def test_what_a_contract_selects_is_shown(tmp_path):
 def test_words_that_skip_checks_are_not_run(tmp_path):
     said = prove(a_check("SKIP=all python3 -m pytest -q"), a_bench(tmp_path))
     assert said.proof.note == "not run"
-    assert said.findings[0].hint == "take `SKIP=all` out of it"
+    assert said.findings[0].hint == "remove `SKIP=all` from it"
 
 
 def test_tests_of_which_nothing_showed_that_they_can_fail_prove_nothing():

@@ -490,7 +490,7 @@ def test_an_interpreter_that_ignores_its_variables_is_told(yard):
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: no Python of the test contracts was seen"
+        "coverage could not be measured: the test contracts ran no Python that can be measured"
     )
     assert finding.path == "price.py"
     assert found.coverage is None

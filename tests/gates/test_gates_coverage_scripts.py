@@ -142,7 +142,7 @@ def test_scripts_that_no_tool_measured_are_told(tmp_path):
     found = Yard(tmp_path).write("static/page.js", "go();\n").proved("true")
     (finding,) = found.findings
     assert not finding.refuses
-    assert "no JavaScript of the test contracts was seen" in finding.message
+    assert "the test contracts ran no JavaScript that can be measured" in finding.message
     assert found.coverage is None
 
 
@@ -256,8 +256,8 @@ def test_typescript_without_a_map_that_leads_back_is_not_measured_and_not_refuse
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: TypeScript ran translated, and no source map leads "
-        "back to it"
+        "coverage could not be measured: TypeScript ran translated, without a source map "
+        "to this file"
     )
     assert "sourceMap: true" in finding.hint
     assert found.coverage is None
@@ -317,8 +317,8 @@ def test_a_script_that_ran_in_a_build_without_a_map_cannot_be_measured(tmp_path,
     found = a_shop(tmp_path).proved(*lines)
     (finding,) = found.findings
     assert finding.message == (
-        "coverage could not be measured: JavaScript ran in a build (dist/index.js), and no "
-        "source map leads back to it"
+        "coverage could not be measured: JavaScript ran in a build (dist/index.js), without a "
+        "source map to this file"
     )
     assert (finding.path, finding.refuses, found.coverage) == ("src/shop.js", False, None)
     assert ("src/shop.js", "") in shown(found)
@@ -378,8 +378,8 @@ def test_a_script_that_a_hook_translates_as_it_is_loaded_cannot_be_measured(tmp_
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: JavaScript ran translated, and no source map leads "
-        "back to it"
+        "coverage could not be measured: JavaScript ran translated, without a source map "
+        "to this file"
     )
 
 

@@ -32,7 +32,7 @@ AttributeError: 'int' object has no attribute 'lower'
     (one,) = found.findings
     assert (one.severity, one.message) == (
         Severity.NOTE,
-        "not checked: `slug('C')` states no answer",
+        "not checked: `slug('C')` has no expected result",
     )
 
 
@@ -47,7 +47,7 @@ def test_another_answer_refuses_and_is_shown(tmp_path, code, got):
     found = proved(tmp_path, ">>> from shop import slug\n>>> slug('A b')\n'a-b'\n", code)
     assert found.proof.verdict is Verdict.FAIL
     one = next(each for each in found.findings if each.refuses)
-    assert one.message == "the plan's example `slug('A b')` gives another answer"
+    assert one.message == "the plan's example `slug('A b')` gives a different result"
     assert one.detail == got
 
 

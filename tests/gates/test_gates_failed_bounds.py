@@ -19,9 +19,9 @@ HELD = Bounds(
     processes=4096,
     file_size=8 * 1024**3,
 )
-NET = "the sandbox holds it to network no; if it needs more: Network: yes in the task"
-MEMORY = "it is held to 300MB of memory; more: Uses: memory 4GB in the task"
-WRITE = "the sandbox lets it write in the project's folder"
+NET = "the sandbox limits it to network no; if it needs more: Network: yes in the task"
+MEMORY = "its memory limit is 300MB; to raise it: Uses: memory 4GB in the task"
+WRITE = "the sandbox allows writes only in the project's folder"
 SSH = 'sandbox_read = ["/home/ada/.ssh/id"] in your own settings'
 
 
@@ -42,15 +42,21 @@ SSH = 'sandbox_read = ["/home/ada/.ssh/id"] in your own settings'
         ("OSError: [Errno 28] No space left on device", "HOME and /tmp are small"),
         ("E   MemoryError", MEMORY),
         ("sh: 1: Cannot fork\nfork: Cannot allocate memory", MEMORY),
-        ("BlockingIOError: [Errno 11] Resource temporarily unavailable", "held to 4096 processes"),
-        ("RuntimeError: can't start new thread", "more: processes in your own settings"),
-        ("OSError: [Errno 27] File too large", "held to files of 8GB; larger: file_size"),
+        (
+            "BlockingIOError: [Errno 11] Resource temporarily unavailable",
+            "its limit is 4096 processes",
+        ),
+        ("RuntimeError: can't start new thread", "to raise it: processes in your own settings"),
+        (
+            "OSError: [Errno 27] File too large",
+            "its file size limit is 8GB; to raise it: file_size",
+        ),
         ("No such file or directory: '/home/ada/.ssh/id'", SSH),
         ("cat: /home/ada/.ssh/id: No such file or directory", SSH),
         ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ssh/id'", SSH),
         ("cat: ~/.ssh/id: Permission denied", SSH),
         ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write in $TMPDIR"),
-        ("touch: cannot touch '/etc/xx': Permission denied", "hides /etc/xx or keeps it as it is"),
+        ("touch: cannot touch '/etc/xx': Permission denied", "hides /etc/xx or makes it read-only"),
     ],
 )
 def test_what_held_it_is_named(tail, words):
@@ -77,7 +83,7 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
 
 HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
 OWN_TMP = (
-    "the sandbox has a /tmp of its own, without /tmp/data/in.txt; "
+    "the sandbox has its own /tmp, without /tmp/data/in.txt; "
     'to read it: sandbox_read = ["/tmp/data/in.txt"] in your own settings'
 )
 
@@ -131,7 +137,7 @@ def test_a_network_that_the_settings_hold_back_is_said():
     asked = replace(HELD, asked=Network.YES, network=Network.LOOPBACK)
     assert find_met_bound("ENETUNREACH", 1, asked) == (
         "it asks for network yes, and your own settings allow loopback; "
-        'if it is to have it: network = "yes" there'
+        'to allow it: network = "yes" there'
     )
     assert find_met_bound("ENETUNREACH", 1, replace(asked, network=Network.YES)) == ""
     gate = replace(HELD, gate="lint")
@@ -145,7 +151,7 @@ def test_a_network_that_the_settings_hold_back_is_said():
         ("touch /etc/xx", "in your own settings"),
         ("cat ~/.ssh/id", "sandbox_read"),
         ("test -f {tmp}/beside.txt", 'beside.txt"] in your own settings'),
-        ("cat {tmp}/beside.txt", "has a /tmp of its own"),
+        ("cat {tmp}/beside.txt", "has its own /tmp"),
         ("echo 'Network is unreachable'; exit 1", "your own settings allow loopback"),
         ("python -c 'bytearray(3 << 30)'", "Uses: memory 4GB in the task"),
     ],

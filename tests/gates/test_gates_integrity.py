@@ -99,7 +99,9 @@ def test_the_tests_of_each_language_are_named_and_assert(path):
 def test_a_deleted_file_of_tests_names_each_of_them(path):
     text, names = FILES[path]
     gone = [one.message for one in said({path: text}, {}) if one.refuses]
-    assert [one.partition(" is gone")[0] for one in gone] == [f"the test {name}" for name in names]
+    assert [one.partition(" was removed")[0] for one in gone] == [
+        f"the test {name}" for name in names
+    ]
 
 
 def test_a_deleted_script_of_tests_is_a_question_by_its_file():
@@ -119,8 +121,8 @@ def test_a_test_may_move_to_another_file_that_is_found():
     ("outputs", "reviewed", "refuses", "hint"),
     [
         (("tests/test_shop.py",), True, False, "the task lists tests/test_shop.py exactly"),
-        (("tests/test_shop.py",), False, True, "have a person review"),
-        (("tests/**",), True, True, "let a task list tests/test_shop.py exactly"),
+        (("tests/test_shop.py",), False, True, "review it yourself: --review prompt"),
+        (("tests/**",), True, True, "list tests/test_shop.py exactly in a task"),
     ],
 )
 def test_a_task_that_lists_a_file_may_delete_tests_where_a_person_reviews(

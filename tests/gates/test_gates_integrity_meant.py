@@ -18,7 +18,7 @@ WITHOUT_TAX = {
     "shop.py": CODE.partition("\n\n\ndef tax")[0] + "\n",
     "test_shop.py": TESTS.partition("\n\n\ndef test_tax")[0] + "\n",
 }
-GONE = "the test test_tax is gone (line 8 before)"
+GONE = "the test test_tax was removed (formerly line 8)"
 
 
 def said(folder, after, **fields):
@@ -44,7 +44,7 @@ def test_what_goes_while_its_code_stays_is_asked_whatever_the_plan_names(tmp_pat
 @pytest.mark.parametrize("named", ["test_tax", "test_shop.py", "test_*.py"])
 def test_what_changes_tests_names_is_told(tmp_path, named):
     gone = said(tmp_path, WITHOUT_TAX | {"shop.py": CODE}, changes_tests=(named,))
-    assert gone == [("warning", f"{GONE}: the plan asks for it")]
+    assert gone == [("warning", f"{GONE}: required by the plan")]
 
 
 def test_another_name_in_changes_tests_excuses_nothing(tmp_path):

@@ -141,7 +141,7 @@ def packages(tmp_path_factory, request):
 @pytest.mark.parametrize(
     "change",
     [
-        ("toBe(6)", "toBe(8)", "as it was fails on this code"),
+        ("toBe(6)", "toBe(8)", "fails in its earlier version on this code"),
         ('test("a', 'test.skip("a', "is skipped now"),
         ('test("a price"', '(() => 0)("a price"', "is gone"),
         ("", "", ""),
@@ -188,7 +188,7 @@ def test_a_file_that_could_not_be_loaded_is_an_error(tmp_path, status, message, 
     assert [str(one.outcome.value) for one in found.tests] == outcomes
     assert all(one.message == message for one in found.tests)
     shown = [said for one in found.tests for said in list_failures(format_test(one))]
-    why = message or "it could not be loaded"
+    why = message or "cannot be loaded"
     assert shown == [f"a.spec.ts:1: {why}  (a.spec.ts)"] * len(outcomes), (
         "first of all, in one line"
     )

@@ -27,16 +27,14 @@ def test_a_script_that_says_nothing_any_more_is_shown(tmp_path):
         package(**{"agent:check": "node check.js"}),
         package(**{"agent:check": "true"}),
     )
-    assert found == [
-        ("question", "what gate:check runs was changed: `node check.js` became `true`")
-    ]
+    assert found == [("question", "a command of gate:check changed: `node check.js` became `true`")]
 
 
 def test_a_script_behind_a_script_counts_and_others_do_not(tmp_path):
     before = package(test="npm run unit && npm run e2e", unit="node a.js", e2e="node b.js", x="1")
     after = package(test="npm run unit && npm run e2e", unit="node a.js", e2e="true", x="2")
     found = told(tmp_path, "npm test", before, after)
-    assert found == [("question", "what gate:check runs was changed: `node b.js` became `true`")]
+    assert found == [("question", "a command of gate:check changed: `node b.js` became `true`")]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +45,7 @@ def test_a_script_behind_a_script_counts_and_others_do_not(tmp_path):
             {"Makefile": "check: lint\n\t-pytest\nlint:\n\truff check .\n"},
             "`pytest` became `-pytest`",
         ),
-        ({"GNUmakefile": "check:\n\ttrue\n"}, "`pytest` is gone"),
+        ({"GNUmakefile": "check:\n\ttrue\n"}, "`pytest` was removed"),
         ({"Makefile": "check: lint\n\tpytest\nlint:\n\truff check .\nclean:\n\trm b\n"}, ""),
         (
             {"Makefile": "check: lint\n\tpytest -v -x\nlint:\n\truff check .\n"},
@@ -66,7 +64,7 @@ def test_a_script_that_a_contract_names_is_part_of_it(tmp_path, command):
     before, after = {"check.sh": "node a.js\n"}, {"check.sh": "node a.js || true\n"}
     found = told(tmp_path, command, before, after, gate=False)
     assert found == [
-        ("question", "what TC-001 runs was changed: `node a.js` became `node a.js || true`")
+        ("question", "a command of TC-001 changed: `node a.js` became `node a.js || true`")
     ]
 
 

@@ -65,7 +65,7 @@ def test_a_file_that_no_tool_finds_is_asked_about(tmp_path):
     other = ("test/b.test.ts > b", "test/b.test.ts")
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other)
     assert finding.severity is Severity.QUESTION
-    assert finding.message == "its tests never ran: no test contract comes to it"
+    assert finding.message == "its tests never ran: no test contract reaches it"
     assert (finding.path, finding.line) == ("test/a.tests.ts", 3)
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other, by_person=True)
     assert finding.severity is Severity.WARNING

@@ -196,7 +196,7 @@ def unchanged(shop, content=TEST):
     [
         ("../out.py", b"x = 1\n", "outside|\\.\\."),
         ("tests", None, "a folder"),
-        ("missing.py", None, "no such file"),
+        ("missing.py", None, "file not found"),
         ("tests/empty.py", b"", "empty"),
         ("tests/broken.py", b"def f(:\n", "syntax|invalid"),
         ("TASK-GRAPH.md", None, "tracks"),
@@ -242,7 +242,7 @@ def test_an_unknown_task_is_refused(shop):
 def test_a_file_of_another_task_is_refused(shop):
     shop.hold_out(PATH)
     shop.write(PATH, TEST)
-    with pytest.raises(RunnerError, match="TASK-001 holds this file out"):
+    with pytest.raises(RunnerError, match="TASK-001 already holds out this file"):
         shop.hold_out(PATH, task="TASK-002", contract=f"python -m pytest {PATH}")
 
 
@@ -273,7 +273,7 @@ def test_a_contract_that_names_visible_files_too_is_shown_as_two_lines(shop):
     ("steps", "where"),
     [
         ((("add", PATH),), "staged"),
-        ((("add", PATH), ("rm", "-q", "--cached", PATH)), "object that no commit"),
+        ((("add", PATH), ("rm", "-q", "--cached", PATH)), "as an unreferenced object"),
         ((("add", PATH), ("stash", "-q")), "stash"),
         ((("stash", "-qu"),), "stash"),
         (
@@ -302,7 +302,7 @@ def test_bytes_in_an_alternate_are_refused(shop):
     info = shop.root / ".git/objects/info"
     info.mkdir(exist_ok=True)
     (info / "alternates").write_text(f"{other.root}/.git/objects\n")
-    with pytest.raises(RunnerError, match="git has these bytes"):
+    with pytest.raises(RunnerError, match="git has this content"):
         shop.hold_out(PATH)
 
 
@@ -312,7 +312,7 @@ def test_the_person_s_own_folder_lies_outside_of_the_work_tree(shop, inside):
     (shop.top / "config/runner").mkdir(parents=True)
     (shop.top / "config/runner/runner.toml").write_text(f'held_out_dir = "{folder}"\n')
     if inside:
-        with pytest.raises(RunnerError, match="lies in the work tree"):
+        with pytest.raises(RunnerError, match="is in the work tree"):
             shop.hold_out(PATH)
     else:
         shop.hold_out(PATH)
@@ -394,7 +394,7 @@ def test_a_plan_that_changed_meanwhile_is_left_as_it_is(shop):
             shop.write("TASK-GRAPH.md", PLAN.encode() + b"\nA person's words.\n")
 
     effects.watch(change)
-    with pytest.raises(RunnerError, match="changed meanwhile"):
+    with pytest.raises(RunnerError, match="the plan changed during"):
         shop.hold_out(PATH)
     assert (shop.root / PATH).read_bytes() == TEST
     assert shop.plan().endswith("A person's words.\n")

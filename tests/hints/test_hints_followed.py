@@ -98,7 +98,7 @@ WAYS = (
     (re.compile(r"write (?P<text>#+ .*?)(?:, with .*)?$"), _write_line),
     (re.compile(r'did you mean "(?P<word>[^"]+)"\?$'), _write_word),
     (re.compile(r"add a section for (?P<id>TASK-\d+)"), _add_section),
-    (re.compile(r"write (?:such as |a number[^,]*, such as )(?P<text>\S.*)$"), _write_value),
+    (re.compile(r"(?:for example|write [^,]*, such as) (?P<text>\S.*)$"), _write_value),
     (re.compile(r"write one of (?P<text>[^,]+)"), _write_value),
     (re.compile(r"write (?P<text>yes) or no$"), _write_value),
     (re.compile(r"keep one of them$"), _delete_line),

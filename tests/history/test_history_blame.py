@@ -28,14 +28,14 @@ def test_one_line_shows_the_review_and_the_proof_behind_it(shop):
 def test_a_task_without_a_proof_says_so(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}))
     workplace.run()
-    assert "proof: none told" in workplace.runner("blame", "a.txt:1").out
+    assert "proof: none recorded" in workplace.runner("blame", "a.txt:1").out
 
 
 def test_lines_by_hand_and_lines_no_commit_has_are_told_apart(shop):
     shop.commit({"a.txt": shop.read("a.txt") + "mine\n"}, message="by hand")
     shop.write({"a.txt": shop.read("a.txt") + "unsaved\n"})
     lines = shop.runner("blame", "a.txt").out.splitlines()
-    assert "Ada, by hand · " in lines[2]
+    assert "Ada, manually · " in lines[2]
     assert lines[3].strip() == "9  not committed yet"
 
 
@@ -57,7 +57,7 @@ def test_a_clone_without_a_journal_tells_the_same(shop, tmp_path):
 
 def test_it_answers_from_a_folder_below(shop):
     shop.commit({"deep/d.txt": "d\n"}, message="deep")
-    assert "by hand" in shop.runner("blame", "d.txt", here="deep").out
+    assert ", manually · " in shop.runner("blame", "d.txt", here="deep").out
     assert "TASK-001" in shop.runner("blame", "../a.txt:1", here="deep").out
 
 
@@ -65,10 +65,10 @@ def test_it_answers_from_a_folder_below(shop):
     ("place", "said"),
     [
         ("a.txt:99", "a.txt has no line 99"),
-        ("a.txt:0", "lines are counted from 1"),
-        ("nothing.txt", "git does not know this file"),
-        ("../outside.txt", "the file lies outside the repository"),
-        (".", "this is a folder"),
+        ("a.txt:0", "line numbers start at 1"),
+        ("nothing.txt", "git has no such file"),
+        ("../outside.txt", "the file is outside the repository"),
+        (".", "expected a file, got a folder"),
     ],
 )
 def test_what_cannot_be_told_is_said_in_words(shop, place, said):

@@ -96,7 +96,7 @@ def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_
     logged(shop, "TASK-001", "a.txt", "a\nfirst\n")
     logged(shop, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
     said = shop.runner("commit-by-task")
-    assert "a.txt: only its last bytes are kept, so all of it is TASK-002's" in said.out
+    assert "a.txt: only its last version is logged, so TASK-002 gets all of it" in said.out
     assert shop.subjects[-1] == "feat(TASK-002): second"
     assert shop.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
 
@@ -124,7 +124,7 @@ def test_a_file_that_a_person_went_on_with_is_left(shop):
     logged(shop, "TASK-001", "one.txt", "1\n")
     shop.write({"one.txt": "1, and mine\n"})
     said = shop.runner("commit-by-task")
-    assert "left as it is: one.txt (changed since its last logged write)" in said.out
+    assert "not committed: one.txt (changed since its last logged write)" in said.out
     assert shop.subjects[-1] == "plan"
 
 
@@ -143,7 +143,9 @@ def test_one_task_does_not_come_before_what_it_depends_on(shop):
     logged(shop, "TASK-002", "b.txt", "b\n")
     said = shop.runner("commit-by-task", "--task", "2")
     assert said.code == 6
-    assert "it depends on TASK-001, which comes first; nothing was committed" in said.err
+    assert (
+        "TASK-001, which it depends on, must be committed first; nothing was committed" in said.err
+    )
     assert shop.subjects[-1] == "plan"
 
 
@@ -154,8 +156,8 @@ def test_one_task_is_not_torn_apart_where_another_wrote_a_file_of_it(shop):
     for task, other in (("TASK-001", "TASK-002"), ("TASK-002", "TASK-001")):
         said = shop.runner("commit-by-task", "--task", task)
         assert said.code == 6
-        assert f"{task} cannot be committed by itself: {other} wrote a.txt, too" in said.err
-        assert "hint: `runner pipeline commit-by-task` commits what is logged" in said.err
+        assert f"{task} cannot be committed by itself: {other} also wrote a.txt" in said.err
+        assert "hint: `runner pipeline commit-by-task` commits all logged writes" in said.err
     assert shop.subjects[-1] == "plan"
     assert shop.runner("commit-by-task").code == 0
     assert shop.landings == ["TASK-001", "TASK-002"]
@@ -166,12 +168,12 @@ def test_deletions_and_a_second_call(shop):
     shop.runner("commit-by-task")
     assert "a.txt" not in shop.git("ls-tree", "-r", "--name-only", "HEAD").split()
     again = shop.runner("commit-by-task")
-    assert again.out == "nothing is logged that is not committed\n"
+    assert again.out == "no logged writes to commit\n"
 
 
 def test_what_the_runner_landed_itself_is_not_committed_twice(shop):
     said = shop.runner("commit-by-task")
-    assert said.out == "nothing is logged that is not committed\n"
+    assert said.out == "no logged writes to commit\n"
 
 
 def test_the_write_log_knows_the_commit_then(shop):

@@ -39,7 +39,7 @@ def test_it_says_what_becomes_stale_and_why_before_anything_is_recorded(chain):
     assert said.code == 3
     assert said.out.splitlines()[:4] == [
         "3 tasks would become STALE:",
-        "  TASK-001 Rule: it is what changes; runs again: TC-001",
+        "  TASK-001 Rule: it is the changed task; runs again: TC-001",
         "  TASK-002 Api: depends on TASK-001; runs again: TC-002",
         "  TASK-003 Reader: reads rule.txt of TASK-001",
     ]
@@ -79,7 +79,7 @@ def test_the_quote_is_in_the_next_brief(chain):
 
 def test_a_pending_task_just_gets_the_note(chain):
     said = chain.runner("change", "TASK-005", "in two files", "--yes")
-    assert "TASK-005 is PENDING: it gets the note" in said.out
+    assert "TASK-005 is PENDING: the note is added" in said.out
     assert chain.statuses["TASK-005"] == "PENDING"
     assert "in two files" in chain.read("TASK-GRAPH.md")
     assert chain.happened("task.staled") == []
@@ -87,16 +87,16 @@ def test_a_pending_task_just_gets_the_note(chain):
 
 def test_a_blocked_task_keeps_its_status_and_the_answer_says_how_to_go_on(chain):
     said = chain.runner("change", "TASK-009", "another way", "--yes")
-    assert "TASK-009 is BLOCKED: it gets the note and stays BLOCKED" in said.out
+    assert "TASK-009 is BLOCKED: the note is added and it stays BLOCKED" in said.out
     assert chain.statuses["TASK-009"] == "BLOCKED"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["TASK-077", "text"], 'there is no task "TASK-077"'),
-        (["TASK-001"], "what changes?"),
-        (["TASK-001", "  "], "what changes?"),
+        (["TASK-077", "text"], 'unknown task "TASK-077"'),
+        (["TASK-001"], "no change text given"),
+        (["TASK-001", "  "], "no change text given"),
     ],
 )
 def test_what_cannot_be_understood_is_said(chain, words, said):
@@ -154,8 +154,8 @@ def test_while_a_run_goes_on_it_is_refused_with_a_way_out(chain):
     with RunLock(chain.root / "artifacts/build"):
         said = chain.runner("change", "TASK-001", "dates are UTC", "--yes")
     assert said.code == 2
-    assert "a run is going on" in said.err
-    assert "`!change dates are UTC` as a line into the section of TASK-001" in said.err
+    assert "a run is active" in said.err
+    assert "add the line `!change dates are UTC` to the section of TASK-001" in said.err
 
 
 def test_a_secret_in_the_text_is_redacted_everywhere(chain):
@@ -200,7 +200,7 @@ def test_control_characters_are_no_text_of_a_plan(shop):
     before = shop.read("TASK-GRAPH.md")
     said = shop.runner("change", "TASK-001", "in \x1b[31mred", "--yes")
     assert said.code == 2
-    assert "a change is plain text: this one holds control characters" in said.err
+    assert "the change text contains control characters" in said.err
     assert shop.read("TASK-GRAPH.md") == before
 
 

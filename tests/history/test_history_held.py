@@ -57,14 +57,16 @@ def test_a_rejected_change_says_so_and_what_is_approved_is_not_asked_for_again(h
     (shown,) = (one for one in halted.runner("status").out.splitlines() if one[:8] == "TASK-004")
     assert "PENDING " in shown
     assert "rejected" in shown
-    assert "waits for approve" not in shown
+    assert "waits for you to approve" not in shown
 
 
 def test_an_undo_of_what_it_breaks_lets_it_go(halted):
     said = halted.runner("undo", "TASK-002", "--yes")
     assert said.code == 0, said.said
     assert [*halted.statuses.values()] == ["DONE", "PENDING", "DONE", "PENDING"]
-    assert halted.status_line("TASK-004").endswith("rested on TASK-002, which was undone")
+    assert halted.status_line("TASK-004").endswith(
+        "its held change needs TASK-002, which was undone"
+    )
 
 
 def test_an_undo_of_what_all_of_them_need_leaves_none_of_them_done(halted):

@@ -118,7 +118,7 @@ def test_what_was_taken_back_has_no_checkpoint(shop):
     shop.runner("replay", "TASK-001", "--yes")
     said = shop.runner("replay", "TASK-002", "--yes")
     assert said.code == 2
-    assert "TASK-002 has no checkpoint in this branch" in said.err
+    assert "TASK-002 has no checkpoint on this branch" in said.err
 
 
 def test_a_clone_without_a_journal_can_go_back(shop, tmp_path):
@@ -147,7 +147,7 @@ def test_a_file_restored_whole_is_followed_to_its_first_author(workplace):
     workplace.runner("replay", "TASK-001", "--yes")
     said = workplace.runner("blame", "a.txt:1").out
     assert "TASK-001 attempt 1" in said
-    assert "brought back by" in said
+    assert "restored by" in said
 
 
 def test_the_script_says_the_same(shop, tmp_path):

@@ -26,9 +26,9 @@ def pair(workplace):
 def test_review_shows_what_was_built_its_tests_and_the_change(pair):
     pair.runner("change", "TASK-001", "dates are UTC", "--yes")
     said = pair.runner("review", "TASK-001").out
-    assert "asked for since: CHANGE-001 (" in said
+    assert "requested since: CHANGE-001 (" in said
     assert "TC-001 (unit): test -s r.txt" in said
-    assert "what was built, as " in said
+    assert "built as " in said
     assert pair.read("r.txt").strip() in said
     (one,) = pair.runner("review", "TASK-001", "--json").document["waiting"]
     assert (one["kind"], one["tests"][0]["id"]) == ("stale", "TC-001")
@@ -40,7 +40,7 @@ def test_approved_it_is_built_anew_and_the_brief_has_the_old_code_and_the_change
     pair.runner("change", "TASK-001", "dates are UTC", "--yes")
     pair.runner("approve", "TASK-001")
     brief = pair.runner("brief", "TASK-001").out
-    assert "## What it built before" in brief
+    assert "## What this task built before" in brief
     assert f"+{there.strip()}" in brief
     assert "dates are UTC" in brief
     pair.run()
@@ -139,7 +139,7 @@ def test_a_done_task_that_is_gone_is_asked_about_once(pair):
     without(pair, "TASK-003")
     ended = pair.run()
     assert ended.code == 3
-    assert "TASK-003 was DONE and is gone from the plan; nothing has run" in ended.err
+    assert "TASK-003 was DONE and is no longer in the plan; nothing has run" in ended.err
     assert pair.run("--yes").code == 0
     assert pair.run().code == 0
     assert pair.has("c.txt")

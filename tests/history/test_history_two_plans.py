@@ -41,7 +41,7 @@ def test_a_clone_that_has_no_journal_knows_whose_each_landing_is(two, tmp_path, 
     here = [Workplace(there.root / one.root.relative_to(workplace.root), there.home) for one in two]
     assert "2 DONE; 0 commits" in here[0].run().said
     told = here[0].runner("evidence", "TASK-001")
-    assert "told by commit" in told.out, told.said
+    assert "recorded in commit" in told.out, told.said
     assert "2 DONE; 2 commits" in here[1].run().said
     assert second.statuses == dict.fromkeys(BOTH, "PENDING")
     assert first.statuses == dict.fromkeys(BOTH, "DONE")

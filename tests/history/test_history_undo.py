@@ -32,7 +32,7 @@ def test_lines_that_later_tasks_build_on_refuse_it_with_the_list(shop):
     before = shop.everything()
     said = shop.runner("undo", "TASK-001", "--yes")
     assert said.code == 6
-    assert "later commits build on lines of TASK-001; nothing was done" in said.err
+    assert "later commits build on lines of TASK-001; nothing was changed" in said.err
     assert (
         f"a.txt: TASK-002 ({commit_of(shop, 'TASK-002')[:12]} feat(TASK-002): second)" in said.err
     )
@@ -106,7 +106,7 @@ def chain(workplace):
 
 def test_who_rests_on_it_is_only_proven_again_once_it_offers_what_it_did(chain):
     told = chain.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE and offers what it did, this is only proven again" in told
+    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
     since = len(chain.events)
     ended = chain.run("--no-sandbox")
     assert ended.code == 0, ended.said
@@ -119,14 +119,14 @@ def test_who_rests_on_it_waits_for_a_person_where_it_offers_something_else(chain
     ended = chain.run("--no-sandbox")
     assert ended.code == 3, ended.said
     assert list(chain.statuses.values()) == ["DONE", "STALE", "STALE"]
-    assert "TASK-001 was built anew and rules.py offers" in chain.status_line("TASK-002")
+    assert "TASK-001 was rebuilt and rules.py changes" in chain.status_line("TASK-002")
 
 
 def test_unsaved_work_in_the_way_is_listed_and_kept(shop):
     shop.write({"c.txt": "mine\n"})
     said = shop.runner("undo", "TASK-003", "--yes")
     assert said.code == 6
-    assert "your own unsaved changes are in the way; nothing was done" in said.err
+    assert "your uncommitted changes are in the way; nothing was changed" in said.err
     assert "  c.txt" in said.err
     assert shop.read("c.txt") == "mine\n"
     assert shop.statuses["TASK-003"] == "DONE"
@@ -152,7 +152,7 @@ def test_what_never_landed_cannot_be_undone(shop, id_):
     shop.plan(shop.read("TASK-GRAPH.md").split("\n", 2)[2], a_task("TASK-004", outputs=["d.txt"]))
     said = shop.runner("undo", id_, "--yes")
     assert said.code == 2
-    assert ("has no commit in this branch to undo" in said.err) == (id_ == "TASK-004")
+    assert ("has no commit on this branch to undo" in said.err) == (id_ == "TASK-004")
 
 
 def test_the_hint_for_what_is_undone_already_says_how_it_is(shop):
@@ -198,7 +198,7 @@ def test_the_blame_of_lines_that_came_back_is_honest(workplace):
     )
     workplace.run()
     workplace.runner("undo", "TASK-002", "--yes")
-    assert "taken back: TASK-002 · " in workplace.runner("blame", "a.txt:3").out
+    assert "undone: TASK-002 · " in workplace.runner("blame", "a.txt:3").out
     assert "TASK-001 attempt 1" in workplace.runner("blame", "a.txt:2").out
 
 
@@ -224,10 +224,10 @@ def test_files_that_others_import_are_removed_by_force_alone(workplace):
     for more in ((), ("--yes",)):
         said = workplace.runner("undo", "TASK-001", *more)
         assert (said.code, workplace.head) == (6, before)
-        assert "files that stay import what it would remove" in said.err
+        assert "remaining files import what it would remove" in said.err
         assert "b.py imports a.py" in said.err
         assert (
-            "hint: undo the tasks of these files first, or: runner undo TASK-001 --force"
+            "hint: first undo the tasks of these files, or: runner undo TASK-001 --force"
             in said.err
         )
     seen = workplace.runner("undo", "TASK-001", "-n", "--json").document

@@ -75,7 +75,9 @@ def test_a_commit_that_was_amended_is_named(shop):
     said = shop.runner("replay", "--verify", "--all", "--json")
     assert said.code == 1
     assert said.document["divergence"]["step"]["task"] == "TASK-002"
-    assert said.document["divergence"]["divergence"].startswith("b.txt is not what was approved")
+    assert said.document["divergence"]["divergence"].startswith(
+        "b.txt differs from what was approved"
+    )
 
 
 def test_a_commit_with_a_file_out_of_scope_is_named(shop, tmp_path):
@@ -126,4 +128,4 @@ def test_nothing_landed_nothing_to_verify(workplace):
     workplace.plan(THREE[0])
     said = workplace.runner("replay", "--verify", "--all")
     assert said.code == 2
-    assert "nothing of that has landed" in said.err
+    assert "no such task has landed" in said.err

@@ -82,7 +82,7 @@ def test_a_change_that_says_nothing_is_a_mistake(shop, line):
     with_line(shop, "TASK-002", line)
     ended = shop.run()
     assert ended.code == 2
-    assert "what changes in TASK-002?" in ended.err
+    assert "!change in TASK-002 has no text" in ended.err
     assert shop.happened("change.recorded") == []
 
 

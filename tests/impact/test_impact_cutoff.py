@@ -79,7 +79,7 @@ def compared(path, text, old, new):
 def test_a_change_inside_is_cut_off(path, text, old, new):
     found = compared(path, text, old, new)
     assert found.same, found.text
-    assert found.text == f"what {path} offers to others did not change"
+    assert found.text == f"the interface of {path} did not change"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_cannot_be_read_counts_as_changed():
 
 def test_files_that_come_or_go_and_contracts_that_change_are_not_cut_off():
     assert cut_off([Changed("a.py", None, b"")]).text == "a.py is new"
-    assert cut_off([Changed("a.py", b"", None)]).text == "a.py is gone"
+    assert cut_off([Changed("a.py", b"", None)]).text == "a.py was deleted"
     contract = Changed("c.py", b"x = 1", b"x = 1  # same")
     assert cut_off([contract], ["c.py"]).text == "the contract c.py changed"
 

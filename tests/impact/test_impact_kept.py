@@ -196,7 +196,7 @@ def test_what_is_wrong_with_a_map_is_said_and_its_rows_hold():
     owners = Owners(Store(None), data)
     assert owners.of("b.py") == ("TASK-002", "TASK-003")
     assert owners.problems[0] == "FILE_OWNERSHIP_MAP.md:4: the file has conflict markers"
-    assert any('"nobody" is no task id' in one for one in owners.problems)
+    assert any('"nobody" is not a valid task id' in one for one in owners.problems)
     assert Owners(Store(None), None).problems == (MISSING,)
 
 

@@ -30,8 +30,8 @@ def test_files_without_owner_rows_without_file_and_unknown_owners_are_told():
     rows = {"a.py": "TASK-001", "old/gone.py": "TASK-002", "b.py": "TASK-404", "x/*": "TASK-002"}
     assert found(rows, ["a.py", "b.py", "c.py", "new/gone.py"]) == [
         ("no-file", "old/gone.py", "did it move to new/gone.py?"),
-        ("unknown-owner", "b.py", "take it out of the row, or write the task into the plan"),
-        ("no-file", "x/*", "take the row out"),
+        ("unknown-owner", "b.py", "remove it from the row, or add the task to the plan"),
+        ("no-file", "x/*", "remove the row"),
         ("unowned", "c.py", "runner plan ownership propose"),
         ("unowned", "new/gone.py", "runner plan ownership propose"),
     ]

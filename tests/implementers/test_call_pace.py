@@ -73,7 +73,7 @@ def test_a_wait_ends_at_once_where_the_attempt_is_cancelled():
     waiting.start()
     cancelled.set()
     waiting.join(5)
-    assert heard == ["the next call of a model waits for its turn: model_calls = 1/hour", False]
+    assert heard == ["waiting to call the model, limited by model_calls = 1/hour", False]
 
 
 @pytest.mark.parametrize(("rate", "told"), [("30/minute", 0), ("20/minute", 1)])
@@ -102,5 +102,5 @@ def test_rates_are_read_and_written_alike():
     ["60", "0/minute", "x/minute", "60/fortnight", "-1/hour", "1.5/hour", "1234567/hour", ""],
 )
 def test_what_is_no_rate_is_refused(text):
-    with pytest.raises(ValueError, match="must be calls a minute or an hour, such as 6/minute"):
+    with pytest.raises(ValueError, match="must be calls per minute or hour, such as 6/minute"):
         parse_rate(text)

@@ -28,7 +28,7 @@ def test_files_are_written_as_they_stand(shop):
     said = implement(shop, file("src/a/b.py", "x = 1\n"), file("empty", ""), file("ü x", "ü"))
     assert said.findings == ()
     assert shop.files() == {"empty": "", "src/a/b.py": "x = 1\n", "ü x": "ü"}
-    assert said.summary == "3 files as the plan gives them"
+    assert said.summary == "3 files from the plan"
 
 
 def test_an_executable_file_stays_so(shop):
@@ -55,10 +55,10 @@ def test_a_patch_that_does_not_apply_says_hunk_file_line_and_line_of_the_plan(sh
     assert said.findings == (
         Finding(
             "patch",
-            "hunk 1 does not apply: line 2 should be 'two', and is 'zwei' (line 43 of the plan)",
+            "hunk 1 does not apply: line 2 should be 'two', but it is 'zwei' (line 43 of the plan)",
             path="a.py",
             line=1,
-            hint="make the diff again from the file as it is, or give the file whole",
+            hint="make a new diff from the current file, or give the whole file",
         ),
     )
 
@@ -99,7 +99,7 @@ def test_a_full_disk_is_no_fault_of_the_plans_and_ends_the_run(shop, request):
 
 def test_deleting_what_is_not_there_is_a_finding(shop):
     said = implement(shop, Block(BlockKind.DELETE, "a.py", ""))
-    assert said.findings[0].message == "there is no such file to delete"
+    assert said.findings[0].message == "the file to delete does not exist"
 
 
 def test_commands_run_after_all_files_are_written(shop):
@@ -108,7 +108,7 @@ def test_commands_run_after_all_files_are_written(shop):
     )
     assert said.findings == ()
     assert shop.files()["b"] == "A\nTASK-002 1\n"
-    assert said.summary == "1 file as the plan gives it, 1 command run"
+    assert said.summary == "1 file from the plan, 1 command run"
 
 
 def test_a_step_that_fails_ends_the_block_and_is_told(shop):

@@ -77,12 +77,12 @@ def test_failure_is_a_finding_with_the_end_of_the_output(shop):
 def test_silence_and_slowness_end_it_with_a_hint(shop):
     shop.limits(idle=0.4)
     (finding,) = implement(shop, "sleep 30").findings
-    assert "said nothing for 0.4 seconds" in finding.message
+    assert "printed nothing for 0.4 seconds" in finding.message
     assert "idle_seconds" in finding.hint
     shop.limits(idle=10, hard=0.4)
     (finding,) = implement(shop, "while :; do echo x; sleep 0.05; done").findings
     assert "took longer than 0.4 seconds" in finding.message
-    assert finding.hint == "give the task more, such as - Timeout: 1 second, or make it faster"
+    assert finding.hint == "raise its limit, such as - Timeout: 1 second, or make it faster"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_task_that_writes_and_has_nobody_is_told_what_would_help():
 
 def test_an_unknown_name_gets_did_you_mean():
     finding = choose(a_task(implementer="blcoks"), Settings())
-    assert finding.message == 'there is no implementer "blcoks"'
+    assert finding.message == 'unknown implementer "blcoks"'
     assert finding.hint == 'did you mean "blocks"?'
     known = "blocks, command, check, model, claude, codex, gemini, opencode, aider, agent"
     assert choose(a_task(implementer="zzz"), Settings()).hint == f"one of {known}, acp:NAME"

@@ -41,12 +41,12 @@ def test_lines_that_moved_are_found_at_their_one_other_place():
 
 def test_two_possible_places_are_no_place():
     error = refusal(b"x\n" + POEM * 2, diff(POEM, POEM.replace(b"three", b"3")))
-    assert error.message.startswith("hunk 1 fits at several places (lines 2, 8)")
+    assert error.message.startswith("hunk 1 matches several places (lines 2, 8)")
 
 
 def test_what_does_not_fit_is_told_with_the_line_and_what_stands_there():
     error = refusal(POEM.replace(b"two", b"zwei"), diff(POEM, POEM.replace(b"three", b"3")))
-    assert error.message == "hunk 1 does not apply: line 2 should be 'two', and is 'zwei'"
+    assert error.message == "hunk 1 does not apply: line 2 should be 'two', but it is 'zwei'"
     assert (error.hunk, error.line, error.patch_line) == (1, 1, 3)
 
 
@@ -55,8 +55,8 @@ def test_a_new_file_and_a_removed_one():
     assert apply_patch(None, new, "poem.txt") == b"hello\n"
     gone = b"--- a/poem.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-hello\n"
     assert apply_patch(b"hello\n", gone, "poem.txt") is None
-    assert "there is one" in refusal(POEM, new).message
-    assert "no such file" in refusal(None, gone).message
+    assert "already exists" in refusal(POEM, new).message
+    assert "the file to change does not exist" in refusal(None, gone).message
 
 
 def test_a_missing_final_newline_is_kept_made_and_mended():
@@ -89,11 +89,14 @@ def test_removed_lines_that_look_like_headers_are_lines():
         (b"@@ nonsense @@\n-a\n", "must begin with"),
         (b"@@ -1,2 +1,2 @@\n one\n-two\n", "before its header says"),
         (b"@@ -1,1 +1,1 @@\n-one\n+1\n+1.5\n", "more than 1 old"),
-        (b"@@ -1 +1 @@\n\\ No newline\n", "no line that could lack"),
+        (b"@@ -1 +1 @@\n\\ No newline\n", "no line precedes the missing newline"),
         (b"--- a/other.txt\n+++ b/other.txt\n@@ -1 +1 @@\n-one\n+1\n", "is for 'a/other.txt'"),
         (b"--- a/../poem.txt\n@@ -1 +1 @@\n-one\n+1\n", "is for"),
-        (b"diff --git a/x b/y\nrename from x\nrename to y\n@@ -1 +1 @@\n", "only the lines"),
-        (b"old mode 100644\nnew mode 120000\n@@ -1 +1 @@\n-one\n+1\n", "only the lines"),
+        (
+            b"diff --git a/x b/y\nrename from x\nrename to y\n@@ -1 +1 @@\n",
+            "can only change the lines",
+        ),
+        (b"old mode 100644\nnew mode 120000\n@@ -1 +1 @@\n-one\n+1\n", "can only change the lines"),
         (b"@@ -1 +1 @@\n-one\n+1\n--- a/z\n+++ b/z\n@@ -1 +1 @@\n-q\n+r\n", "more than one file"),
         (b"@@ -99,0 +99 @@\n+x\n", "outside the file"),
         (b"@@ -999999999 +1 @@\n-one\\\n+1\n", "does not apply"),

@@ -81,7 +81,7 @@ def test_a_field_of_a_newer_runner_is_left_out():
 
 def test_a_newer_format_is_named():
     (record,) = records(RunStuck(waiting=()))
-    with pytest.raises(NewerRecordError, match="its format is 2, this runner knows 1"):
+    with pytest.raises(NewerRecordError, match="its format is 2, this runner supports 1"):
         decode(rewritten(record, v=2))
 
 

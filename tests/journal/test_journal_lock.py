@@ -37,7 +37,7 @@ def test_a_second_run_is_told_which_process_has_the_folder(tmp_path, other):
     with pytest.raises(RunnerError) as caught:
         RunLock(tmp_path).acquire()
     assert re.fullmatch(
-        rf"another run is going on in this folder: process {other.pid}, since \d\d:\d\d:\d\d",
+        rf"another run is active in this folder: process {other.pid}, since \d\d:\d\d:\d\d",
         caught.value.message,
     )
     assert caught.value.code is ExitCode.CONFLICT
@@ -85,6 +85,6 @@ def test_a_lock_with_another_text_is_only_a_lock(tmp_path, text):
 def test_a_link_in_its_place_is_refused(tmp_path):
     (tmp_path / "target").write_text("precious")
     (tmp_path / "run.lock").symlink_to(tmp_path / "target")
-    with pytest.raises(RunnerError, match="is a link"):
+    with pytest.raises(RunnerError, match="is a symbolic link"):
         RunLock(tmp_path).acquire()
     assert (tmp_path / "target").read_text() == "precious"

@@ -122,7 +122,7 @@ def test_damage_in_the_middle_stops_says_where_and_touches_nothing(path):
     with pytest.raises(RunnerError) as caught:
         list(read_journal(path))
     assert caught.value.message == (
-        f"the journal is damaged: line 4, at byte {start}: its checksum does not fit"
+        f"the journal is damaged: line 4, at byte {start}: its checksum does not match"
     )
     assert caught.value.where == f"{path}:4"
     assert caught.value.hint.startswith("nothing was changed; restore the file from a backup")
@@ -169,9 +169,7 @@ def test_a_missing_and_a_doubled_record_are_noticed(path):
     with pytest.raises(RunnerError, match=r"line 3, .*: records 3 to 4 are missing before it"):
         list(read_journal(path))
     path.write_bytes(b"".join([*lines[:3], *lines[2:]]))
-    with pytest.raises(
-        RunnerError, match=r"line 4, .*: it has the number 3, which was used before"
-    ):
+    with pytest.raises(RunnerError, match=r"line 4, .*: its number 3 was already used"):
         list(read_journal(path))
 
 
@@ -185,7 +183,7 @@ def test_a_journal_of_a_newer_runner_is_named_as_such(path):
         with pytest.raises(RunnerError) as caught:
             read()
         assert caught.value.message == (
-            "the journal was written by a newer runner: its format is 2, this runner knows 1"
+            "the journal was written by a newer runner: its format is 2, this runner supports 1"
         )
 
 
@@ -201,7 +199,7 @@ def test_a_whole_last_line_that_cannot_be_read_is_never_cut(path):
         path.write_bytes(path.read_bytes() + b'%b,"crc":"%08x"}\n' % (whole, crc32(whole)))
         content = path.read_bytes()
         for read in (lambda: list(read_journal(path)), lambda: Journal.open(path)):
-            with pytest.raises(RunnerError, match=r"line 3, at byte .*: its fields do not fit"):
+            with pytest.raises(RunnerError, match=r"line 3, at byte .*: its fields are invalid"):
                 read()
         assert path.read_bytes() == content
         write_story(path, 2)
@@ -238,7 +236,7 @@ def test_after_an_error_of_fsync_nothing_is_called_done_any_more(path):
             lambda: journal.append(RunStuck(waiting=())),
             journal.sync,
         ):
-            with pytest.raises(OSError, match="could not be made durable before"):
+            with pytest.raises(OSError, match="an earlier write to the journal failed"):
                 attempt()
     assert len(list(read_journal(path))) == 2
 
@@ -358,7 +356,7 @@ def test_a_journal_that_was_removed_meanwhile_is_no_place_to_write(path):
     with Journal.open(path) as journal:
         journal.append(RunStuck(waiting=()))
         path.unlink()
-        with pytest.raises(RunnerError, match="removed or cut while the runner was writing"):
+        with pytest.raises(RunnerError, match="removed or truncated while the runner was writing"):
             journal.append(TaskReopened(), task="A-1")
 
 

@@ -111,7 +111,7 @@ def test_integrity_reads_the_tests_and_assertions_of_a_language_that_one_line_ma
 
     old = FILES["src/till_check.toy"]
     assert said(old, old) == []
-    assert said(old, b"take till\n") == ["the test adds is gone (line 1 before)"]
+    assert said(old, b"take till\n") == ["the test adds was removed (formerly line 1)"]
     assert said(b"", b"test idle: nothing\n") == ["idle asserts nothing"]
 
 

@@ -36,4 +36,4 @@ def test_the_sdk_lists_and_calls(workplace, mode, version):
     assert "run" in [tool.name for tool in tools.tools]
     assert status.structured_content["counts"] == {"PENDING": 1}
     assert why.is_error
-    assert "there is no task" in why.content[0].text
+    assert "unknown task" in why.content[0].text

@@ -138,7 +138,7 @@ def test_what_a_command_refuses_is_an_error_with_its_hint(workplace, client):
     asked.shake()
     said = asked.call("why", task="TASK-009")
     assert said["isError"]
-    assert "there is no task" in said["content"][0]["text"]
+    assert "unknown task" in said["content"][0]["text"]
     assert "hint:" in said["content"][0]["text"]
     assert "structuredContent" not in said
     nothing = asked.call("evidence", task="1")  # an answer: there is none
@@ -158,23 +158,23 @@ def test_a_plan_with_mistakes_is_told_as_an_answer(workplace, client):
 @pytest.mark.parametrize(
     ("tool", "given", "told"),
     [
-        ("status", {"stats": "done"}, "takes no argument 'stats'"),
-        ("status", {"status": 3}, "status is no string"),
+        ("status", {"stats": "done"}, "status: unknown argument 'stats'"),
+        ("status", {"status": 3}, "status must be of type string"),
         ("status", {"status": ""}, "empty"),
-        ("why", {"task": "--trust"}, "no id of a task"),
-        ("why", {"task": "a b"}, "no id of a task"),
+        ("why", {"task": "--trust"}, "is not a valid task ID"),
+        ("why", {"task": "a b"}, "is not a valid task ID"),
         ("show", {}, "show needs task"),
-        ("impact", {"paths": "greet.py"}, "paths is no array"),
-        ("impact", {"paths": ["a", 1]}, "each of paths is no string"),
+        ("impact", {"paths": "greet.py"}, "paths must be of type array"),
+        ("impact", {"paths": ["a", 1]}, "each of paths must be of type string"),
         ("impact", {"paths": ["a\0b"]}, "NUL"),
-        ("log", {"after": -1}, "0 or more"),
-        ("log", {"limit": 100_000}, "1 to 1000"),
-        ("log", {"limit": True}, "no integer"),
-        ("run", {"jobs": 0}, "1 to 256"),
-        ("run", {"tasks": ["--trust"]}, "no id of a task"),
-        ("run", {"trust": True}, "takes no argument"),
-        ("wait", {"seconds": 10_000}, "1 to 600"),
-        ("wait", [], "an object"),
+        ("log", {"after": -1}, "must be 0 or more"),
+        ("log", {"limit": 100_000}, "must be 1 to 1000"),
+        ("log", {"limit": True}, "must be of type integer"),
+        ("run", {"jobs": 0}, "must be 1 to 256"),
+        ("run", {"tasks": ["--trust"]}, "is not a valid task ID"),
+        ("run", {"trust": True}, "run: unknown argument 'trust'"),
+        ("wait", {"seconds": 10_000}, "must be 1 to 600"),
+        ("wait", [], "must be an object"),
     ],
 )
 def test_arguments_that_a_tool_does_not_take_are_told(workplace, client, tool, given, told):
@@ -347,7 +347,7 @@ def test_a_bug_of_one_call_is_told_and_ends_no_other():
     given = b"".join(json.dumps(one).encode() + b"\n" for one in calls)
     Server(Broken(), output).serve(io.BytesIO(given))
     said = {one["id"]: one for one in map(json.loads, output.getvalue().splitlines())}
-    assert said["why"]["error"] == {"code": -32603, "message": "a bug: ZeroDivisionError: why"}
+    assert said["why"]["error"] == {"code": -32603, "message": "runner bug: ZeroDivisionError: why"}
     assert said["status"]["result"]["structuredContent"] == {"kind": "status"}
 
 

@@ -105,7 +105,7 @@ def test_a_gate_says_that_it_is_a_shell_line_or_is_an_error():
 
 def test_a_gate_that_skips_checks_is_a_warning_whatever_it_is_called():
     assert said_of("sh: ruff check . || true") == [
-        ("warning", "gate lint of TASK-001 cannot fail: `|| true` swallows it")
+        ("warning", "gate lint of TASK-001 cannot fail: `|| true` swallows its exit code")
     ]
     assert said_of("SKIP=mypy pre-commit run") == [
         ("warning", "gate lint of TASK-001 skips checks: `SKIP=mypy`")

@@ -346,5 +346,5 @@ def test_priorities_are_words_or_numbers(written, rank):
 
 def test_a_priority_that_is_none_is_told():
     (problem,) = read("## TASK-003: x\n\n- Priority: soon\n").problems
-    assert problem.message == '"soon" is no priority'
+    assert problem.message == 'unknown priority "soon"'
     assert "critical, high" in problem.hint

@@ -62,8 +62,8 @@ def test_an_id_is_a_and_digits_before_a_colon(written, id_):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("A2:", "A1:", "A1 names two acceptance items"),
-        ("held out", "held out, fails", "TC-003 says both fails and held out"),
+        ("A2:", "A1:", "duplicate acceptance id A1"),
+        ("held out", "held out, fails", "TC-003 is marked both fails and held out"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/` {DIGEST}", "is a folder"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/*.py` {DIGEST}", "is a glob"),
         (
@@ -172,7 +172,7 @@ def test_the_lines_are_written_and_all_other_bytes_stay(fields, wanted, expected
 )
 def test_a_form_that_is_not_edited_shows_the_lines_to_write(fields):
     wanted = HeldOutLines((FILE,), add=(("TC-009", "pytest tests/test_a.py"),))
-    with pytest.raises(RunnerError, match="not edited") as error:
+    with pytest.raises(RunnerError, match="that the runner cannot edit") as error:
         write_held_out((HEAD + fields + TAIL).encode(), "TASK-001", wanted)
     assert f"  - `tests/test_a.py` {DIGEST}" in error.value.hint
 

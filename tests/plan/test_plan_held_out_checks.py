@@ -41,7 +41,7 @@ def test_a_complete_task_has_no_problem():
         (HELD.replace("python -m pytest -q", "node -e") + FILES, "the test itself"),
         (HELD + FILES + "- Network: yes\n", "runs without a network"),
         (HELD + FILES + "- Network: registries\n", "runs without a network"),
-        ("- Test author: claude\n", "has a Test author and no Acceptance"),
+        ("- Test author: claude\n", "has a Test author but no Acceptance"),
     ],
 )
 def test_what_cannot_be_held_out_is_an_error_with_a_hint(fields, message):

@@ -100,10 +100,10 @@ def test_conflict_markers_and_odd_owners_are_problems():
     assert render(found.problems[0]) == (
         "FILE_OWNERSHIP_MAP.md:3:1: error: the file has conflict markers\n"
         "  <<<<<<< ours\n  ^^^^^^^^^^^^\n"
-        "hint: keep the rows of both sides and take the markers out"
+        "hint: keep the rows of both sides and remove the markers"
     )
     assert render(found.problems[3]) == (
-        'FILE_OWNERSHIP_MAP.md:8:7: error: "me" is no task id\n  | b | me |\n        ^^\nhint: write ids such as TASK-001'
+        'FILE_OWNERSHIP_MAP.md:8:7: error: "me" is not a valid task id\n  | b | me |\n        ^^\nhint: write ids such as TASK-001'
     )
 
 

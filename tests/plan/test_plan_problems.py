@@ -39,23 +39,22 @@ def test_all_errors_of_a_file_come_together_each_with_its_place_and_a_hint(name)
 
 def test_a_file_without_a_task_is_an_error_with_a_hint():
     assert messages(b"# Title\n\ntext\n") == textwrap.dedent("""\
-        TASK-GRAPH.md:1:1: error: there is no task in the file
+        TASK-GRAPH.md:1:1: error: no task found in the file
           # Title
           ^
-        hint: begin one with a heading such as ## TASK-001: Title; `runner init` writes an example
+        hint: add one with a heading such as ## TASK-001: Title; `runner init` writes an example
 
         """)
 
 
 def test_an_empty_file_is_an_error_too():
-    assert "there is no task in the file" in messages(b"")
+    assert "no task found in the file" in messages(b"")
 
 
 def test_a_file_that_is_not_utf8_is_an_error_at_its_first_bad_byte():
     text = messages(b"## TASK-001: a\n\ncaf\xe9\n")
     assert (
-        text
-        == "TASK-GRAPH.md:3:4: error: the file is not UTF-8 text\nhint: save it in the encoding UTF-8\n\n"
+        text == "TASK-GRAPH.md:3:4: error: the file is not UTF-8 text\nhint: save it as UTF-8\n\n"
     )
 
 
@@ -155,7 +154,7 @@ LOOSE = """## TASK-001: Slugs
 def test_examples_that_nothing_runs_are_named_once_a_plan():
     said = messages(LOOSE.encode() + LOOSE.replace("TASK-001", "TASK-002").encode())
     assert said.count("look like examples") == 1
-    assert "4 lines look like examples, which are not run, the first in TASK-001" in said
+    assert "4 lines look like examples, but nothing runs them (first in TASK-001)" in said
     assert "```python examples" in said
 
 

@@ -28,7 +28,7 @@ def told(*outputs):
         found=lambda _: True,
         exists=lambda _: True,
     )
-    return [problem for problem in found if "one file on macOS" in problem.message]
+    return [problem for problem in found if "the same file on macOS" in problem.message]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def told(*outputs):
 def test_spellings_of_one_file_are_told_where_the_second_stands(first, second):
     (problem,) = told(first, second)
     assert (problem.line, problem.severity) == (6, Severity.WARNING)
-    assert f'"{second}" and "{first}" are one file' in problem.message
+    assert f'"{second}" and "{first}" are the same file' in problem.message
 
 
 @pytest.mark.parametrize(

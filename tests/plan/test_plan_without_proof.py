@@ -35,8 +35,8 @@ def test_the_reason_for_no_proof_is_read(written):
 @pytest.mark.parametrize("written", ["Proof: none", "Proof:", "Proof: —"])
 def test_no_proof_without_a_reason_is_a_mistake(written):
     (problem,) = read_plan(a_task(written), NAME).problems
-    assert problem.message == "Proof: none gives no reason"
-    assert problem.hint == "say why nothing can prove it: Proof: none — reason"
+    assert problem.message == "Proof: none has no reason"
+    assert problem.hint == "add why nothing can prove it: Proof: none — reason"
 
 
 def test_a_command_under_proof_is_told_where_it_belongs():

@@ -62,7 +62,7 @@ def test_a_command_that_writes_too_much_is_ended_and_it_is_said(context, holding
         pytest.skip("the tree lies on no disk of its own number")
     line = f"{write_past_the_cache(8)}; sleep 30; echo over"
     ran = context.run(line, limits=Limits(hard=60, disk=5 * MEGABYTE))
-    assert "wrote more than its 5MB to disk and was ended" in ran.tail
+    assert "wrote more than 5MB to disk and was stopped" in ran.tail
     assert "over" not in ran.tail
     assert (ran.passed, ran.ended) == (False, Ended.EXITED)
     assert ran.seconds < 20
@@ -128,8 +128,8 @@ def test_what_is_not_held_is_said_for_each_bound():
     assert explain_unheld(Limits(), Grounds()) == ()
     old = Grounds(cpu="/cpu", blkio="/blkio")
     (first, second) = explain_unheld(with_device(asked, Path("/proc")), old)
-    assert "disk is not held: scratch trees lie on no disk" in first
-    assert "io is not held" in second
+    assert "disk is not enforced: the disk of the scratch trees has no number" in first
+    assert "io is not enforced" in second
     known = Limits(processors=2, disk=10, io=10, device="8:0")
     assert [line.split()[0] for line in explain_unheld(known, old)] == ["disk", "io"]
     assert "page cache" in explain_unheld(known, old)[0]

@@ -92,7 +92,7 @@ def test_a_limit_that_was_reached_is_said(tmp_path):
     (Path(group.folders[0]) / "memory.oom_control").write_text("under_oom 0\noom_kill 1\n")
     assert group.close().splitlines() == [
         "runner: the command reached its limit of 50 processes",
-        "runner: the command used more than its memory and was ended",
+        "runner: the command used more than its memory and was stopped",
     ]
 
 
@@ -167,7 +167,7 @@ def test_the_kernels_memory_of_version_1_is_counted_over_all_processes(context, 
     ran = context.run((sys.executable, "-c", _TOGETHER), limits=limits)
     assert ran.tail.splitlines() == [
         "[-9, 0]",
-        "runner: the command used more than its 100 MiB of memory and was ended",
+        "runner: the command used more than its 100 MiB of memory and was stopped",
     ]
     assert context.says("echo fine", limits=limits) == "fine\n"
     assert list(Path(base).glob(f"runner-{os.getpid()}-*")) == []

@@ -86,7 +86,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(fresh_choice, clos
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "/etc/apparmor.d/bwrap"),
         ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
         ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces="),
-        ("user/max_user_namespaces", "1", "user namespaces are allowed in it"),
+        ("user/max_user_namespaces", "1", "allow user namespaces when you start"),
     ],
 )
 def test_what_closes_the_door_of_bubblewrap_is_said_with_what_opens_it(
@@ -106,7 +106,7 @@ def test_what_landlock_does_not_hold_is_said_beforehand(fresh_choice):
     gaps = landlock_gaps()
     if not gaps:
         pytest.skip("this kernel has no Landlock")
-    assert any("no loopback of its own" in gap for gap in gaps)
+    assert any("no private loopback" in gap for gap in gaps)
 
 
 def test_an_old_kernel_s_landlock_is_not_offered(fresh_choice, old_kernel):

@@ -141,7 +141,7 @@ def test_terminals_of_the_person_cannot_be_opened(locked):
 
 def test_a_place_that_is_gone_is_no_failure_of_the_command(locked, tmp_path):
     gone = replace(locked.place, tree=tmp_path / "gone")
-    with pytest.raises(RunnerError, match=r"^the scratch tree is gone: ") as caught:
+    with pytest.raises(RunnerError, match=r"^the scratch tree is missing: ") as caught:
         locked.at(gone).run("true")
     assert caught.value.code is ExitCode.CONFLICT
     assert list(locked.place.box.iterdir()) == []
@@ -152,7 +152,7 @@ def test_what_a_kernel_does_not_hold_is_said(locked):
     assert ["loopback" in always[0], "modes" in always[1]] == [True, True]
     assert replace(locked.sandbox, version=3).gaps == (
         *always,
-        "TCP is held by the call filter alone",
-        "controls of devices are not held",
-        "signals to the person's other processes are not held",
+        "TCP is limited only by the system call filter",
+        "device controls (ioctl) are not blocked",
+        "signals to your other processes are not blocked",
     )

@@ -380,4 +380,4 @@ def test_temporary_files_are_its_own(walled):
 def test_a_place_the_sandbox_cannot_build_is_a_command_that_could_not_start(walled, tmp_path):
     ran = walled.at(replace(walled.place, tree=tmp_path / "gone")).run("true")
     assert (ran.ended, ran.exit) == (Ended.COULD_NOT_START, 126)
-    assert ran.tail.startswith("the sandbox could not be made: bwrap: ")
+    assert ran.tail.startswith("the sandbox could not be created: bwrap: ")

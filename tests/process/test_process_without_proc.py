@@ -17,7 +17,7 @@ def test_linux_without_proc_is_told_and_is_no_bug(monkeypatch):
     monkeypatch.delattr("runner.process.process_table", raising=False)
     platform._elsewhere.cache_clear()
     try:
-        with pytest.raises(RunnerError, match="there is no /proc here") as told:
+        with pytest.raises(RunnerError, match="/proc not found") as told:
             platform.process(1)
     finally:
         platform._elsewhere.cache_clear()

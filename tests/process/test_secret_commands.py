@@ -16,7 +16,7 @@ VALUE = "Leased-Horse/77+battery"
     [
         ("exit 3", "it ended with exit code 3"),
         ("no-such-tool read", "it ended with exit code 127"),
-        ("printf ''", "less than 4 characters"),
+        ("printf ''", "fewer than 4 characters"),
         (r"printf 'ab\000cd'", "NUL"),
         (r"printf '\377\376ab'", "UTF-8"),
         (r"head -c 70000 /dev/zero | tr '\0' a", "more than 64 kB"),
@@ -39,7 +39,7 @@ def test_a_slow_command_is_ended_with_all_that_it_started(tmp_path):
     line = f"sleep 300 & echo $! > {tmp_path}/child; wait"
     began = time.monotonic()
     answer = ask_for_secret(line, tmp_path, os.environ, seconds=1)
-    assert answer.trouble == "it said nothing in 1 s"
+    assert answer.trouble == "it printed nothing within 1 s"
     assert time.monotonic() - began < 10
     child = int((tmp_path / "child").read_text())
     for _ in range(50):
@@ -57,4 +57,4 @@ def test_a_slow_command_is_ended_with_all_that_it_started(tmp_path):
 
 def test_a_stop_does_not_wait_for_a_slow_command(tmp_path):
     answer = ask_for_secret("sleep 300", tmp_path, os.environ, lambda: True)
-    assert answer.trouble == "it was ended"
+    assert answer.trouble == "it was cancelled"

@@ -54,7 +54,7 @@ def test_what_was_started_and_cannot_be_heard_is_ended_before_it_starts_again(ba
 
 def test_a_machine_that_starts_nothing_is_no_failure_of_the_command(walled, monkeypatch):
     failing(monkeypatch, 99, errno.EROFS)
-    with pytest.raises(RunnerError, match="this machine starts no command") as told:
+    with pytest.raises(RunnerError, match="this machine cannot start commands") as told:
         walled.run("echo ok")
     assert told.value.code is ExitCode.CONFLICT
     assert "run again" in told.value.hint
@@ -62,5 +62,5 @@ def test_a_machine_that_starts_nothing_is_no_failure_of_the_command(walled, monk
 
 def test_a_scratch_tree_that_somebody_removed_is_told_as_such(bare):
     shutil.rmtree(bare.place.tree)
-    with pytest.raises(RunnerError, match="the scratch tree is gone"):
+    with pytest.raises(RunnerError, match="the scratch tree is missing"):
         bare.run("echo ok")

@@ -17,7 +17,7 @@ def test_a_file_that_git_could_not_take_up_is_refused_and_not_landed_empty(tmp_p
     objects = tmp_path / "slot/git/objects"
     for number in range(256):  # git writes an object nowhere
         (objects / f"{number:02x}").write_text("")
-    with pytest.raises(ProposalError, match="git could not take up"):
+    with pytest.raises(ProposalError, match="git could not add"):
         scratch.changes()
 
 

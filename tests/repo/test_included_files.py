@@ -74,16 +74,16 @@ def test_links_repositories_and_large_folders_are_refused_with_a_reason(real, ki
     match kind:
         case "link":
             (real / "data/z").symlink_to("/etc/passwd")
-            name, why = "data/z", "it is a link"
+            name, why = "data/z", "it is a symbolic link"
         case "repository":
             a_repository(real / "data/z", {"a": "1"})
-            name, why = "data/z/", "it is a git repository of its own"
+            name, why = "data/z/", "it is a separate git repository"
         case "large":
             monkeypatch.setattr(included_files, "LARGEST", 1)
             name, why = "data/", "2, more than 1"
     matches = found(real, "data/\n")
     assert [one.shown for one in matches.refused] == [
-        f"{name} is not copied into scratch trees: {why}"
+        f"not copied into scratch trees: {name}: {why}"
     ]
     assert all(not path.startswith("data/z") for path in matches.paths)
 

@@ -41,7 +41,7 @@ def test_a_file_too_large_to_hold_is_named(tmp_path):
 
     with pytest.raises(ProposalError) as refused:
         scratch.changes()
-    assert refused.value.message == "big has 1,001 bytes; a task may propose files of 1,000 at most"
+    assert refused.value.message == "big has 1,001 bytes; the limit for a file is 1,000"
     assert "proposal_file_size" in refused.value.hint
 
 
@@ -67,11 +67,11 @@ def test_files_that_are_small_are_bounded_together_and_in_number(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
     write(scratch.project, {"a": "22", "b": "x" * 600, "c": "x" * 600, "ignored.pyc": "x" * 9000})
     scratch.bounds = Bounds(size=1000)
-    with pytest.raises(ProposalError, match=r"1,202 bytes; it may propose 1,000") as refused:
+    with pytest.raises(ProposalError, match=r"1,202 bytes; the limit is 1,000") as refused:
         scratch.changes()
     assert "proposal_size" in refused.value.hint
     scratch.bounds = Bounds(files=2)
-    with pytest.raises(ProposalError, match=r"3 files .* 2 at most") as refused:
+    with pytest.raises(ProposalError, match=r"3 files; the limit is 2") as refused:
         scratch.changes()
     assert "proposal_files" in refused.value.hint
     scratch.bounds = Bounds(file_size=600, size=1202, files=3)

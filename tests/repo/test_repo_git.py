@@ -70,7 +70,7 @@ def test_a_git_that_does_not_end_is_ended(tmp_path):
 
     with pytest.raises(GitTimeoutError) as ended:
         waiting.run("wait", seconds=0.2)
-    assert ended.value.detail == "no end after 0.2 seconds"
+    assert ended.value.detail == "timed out after 0.2 seconds"
 
 
 def test_settings_the_person_gives_in_the_environment_come_first(monkeypatch, tmp_path):

@@ -115,7 +115,7 @@ def test_a_plan_above_the_repository_is_not_the_projects(tmp_path):
     with pytest.raises(RunnerError) as refused:
         find_project(tmp_path / "inner")
 
-    assert refused.value.message == "there is no TASK-GRAPH.md here"
+    assert refused.value.message == "TASK-GRAPH.md not found"
     assert refused.value.hint == "runner init"
 
 
@@ -132,8 +132,8 @@ def test_plans_below_are_the_hint(tmp_path):
     with pytest.raises(RunnerError) as two:
         find_project(tmp_path / "packages")
 
-    assert one.value.hint == "cd 'packages/web app', where one is"
-    assert two.value.hint == "cd api, where one is; or web app"
+    assert one.value.hint == "cd 'packages/web app', which has one"
+    assert two.value.hint == "cd api, which has one; or web app"
 
 
 def test_without_git_the_hint_is_git_init(tmp_path):
@@ -142,5 +142,5 @@ def test_without_git_the_hint_is_git_init(tmp_path):
     with pytest.raises(RunnerError) as refused:
         find_project(tmp_path)
 
-    assert refused.value.message == "this folder is in no git repository"
+    assert refused.value.message == "this folder is not in a git repository"
     assert (refused.value.hint, refused.value.code) == ("git init", 2)

@@ -1,4 +1,4 @@
-"""A build on a drive of Windows is refused with words; any other 9p is not."""
+"""A build on a Windows drive is refused with words; any other 9p is not."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_later_mount_on_the_same_place_counts():
 def test_it_is_refused_with_what_to_do(tmp_path):
     mounts = tmp_path / "mounts"
     mounts.write_text(WSL + f"E:\\134 {tmp_path} 9p rw,aname=drvfs;path=E:\\ 0 0\n")
-    with pytest.raises(RunnerError, match="drive of Windows") as caught:
+    with pytest.raises(RunnerError, match="Windows drive") as caught:
         require_no_windows_drive(tmp_path, mounts)
     assert caught.value.code is ExitCode.PERSON
     assert "~/src" in caught.value.hint

@@ -65,7 +65,7 @@ def test_a_new_a_deleted_and_an_empty_file_are_said():
 
 def test_a_new_mode_alone_is_said():
     said = plain(b"x\n", b"x\n", mode=0o100755)
-    assert said.startswith("the content stays; the mode becomes 100755\n")
+    assert said.startswith("content unchanged; new mode 100755\n")
     assert "@@" not in said
     assert plain(b"x\n", b"y\n", mode=0o100755).startswith("executable, mode 100755\n")
 

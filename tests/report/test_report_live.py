@@ -104,7 +104,7 @@ def test_of_a_long_log_the_end_is_shown_and_where_all_of_it_is(tmp_path):
     story.gate(proof=_logged("long.log"))
     story.done()
     said = stream.getvalue()
-    assert "TASK-001 | … 1088890 bytes, all of them in long.log\n" in said
+    assert "TASK-001 | … 1088890 bytes in total, see long.log\n" in said
     assert said.endswith("TASK-001 | line 99999\nTASK-001 DONE as bbbbbbbbbbbb in 2.00 s\n")
     assert len(said) < 40_000
 

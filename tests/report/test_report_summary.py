@@ -40,7 +40,7 @@ def test_what_waits_for_a_person_is_said_with_the_next_command():
         "BLOCKED TASK-004 (secret): secret STRIPE_KEY is not set\n"
         "  next: give it\n"
         "STALE TASK-002: CHANGE-001: other\\x1bfields\n"
-        "  next: `runner --rebuild` builds it anew; `runner review TASK-002` shows what was built\n"
+        "  next: `runner --rebuild` rebuilds it; `runner review TASK-002` shows what was built\n"
         "waiting TASK-005: needs TASK-003, TASK-004\n"
         "note: 2 untracked files are not seen by tasks\n"
         "exit 1: a task failed its checks (runner help blocked)\n"

@@ -34,4 +34,4 @@ def test_the_plan_only_asks_for_more(setting, field, wanted):
 def test_another_word_is_a_mistake_of_the_plan():
     plan = read_plan(b"## TASK-001: A\n\n- Output files: `a.py`\n- Assurance: high\n", "P")
     (problem,) = plan.problems
-    assert problem.message == '"high" is no assurance'
+    assert problem.message == 'unknown assurance "high"'

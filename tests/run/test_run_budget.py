@@ -82,12 +82,12 @@ def test_a_person_is_warned_once_of_each_limit():
     purse = RunBudget(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
     journal.listen(purse.hear)
     an_attempt(journal, 1, usage=CALL)
-    assert said == ["TASK-001 has used 80% of a limit and more: 800 of 1,000 tokens"]
+    assert said == ["TASK-001 has used at least 80% of a limit: 800 of 1,000 tokens"]
     assert purse.used_up is None
     assert purse.allowance(TASK, journal.state.task(TASK.id)).tokens == 200
     an_attempt(journal, 2, usage=CALL)
     an_attempt(journal, 3, usage=CALL)
-    assert said[1:] == ["the run has used 80% of a limit and more: $1.00 of $1.10"]
+    assert said[1:] == ["the run has used at least 80% of a limit: $1.00 of $1.10"]
     assert str(purse.used_up) == "$1.50 of $1.10"
 
 

@@ -31,7 +31,7 @@ def test_seconds_and_output_may_always_differ():
             "was 3 passed, is 3 passed, 1 skipped",
             False,
         ),
-        (proof(passed=3), proof(), "was 3 passed, is no count", True),
+        (proof(passed=3), proof(), "was 3 passed, is no counts", True),
     ],
 )
 def test_how_a_check_ended_and_what_it_counted(before, now, text, worse):

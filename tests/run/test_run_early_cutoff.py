@@ -176,7 +176,7 @@ def compared(tmp_path):
 
 def test_a_comment_offers_the_same(compared):
     found = compared(a_py="# it is easy\n" + FILES["a.py"])
-    assert (found.same, found.text) == (True, "what a.py offers to others did not change")
+    assert (found.same, found.text) == (True, "the interface of a.py did not change")
 
 
 def test_another_signature_is_named(compared):
@@ -191,13 +191,13 @@ def test_files_of_other_tasks_and_documents_of_the_runner_do_not_count(compared)
 
 def test_a_contract_that_only_allows_more_breaks_nobody(compared):
     found = compared(n_json=json.dumps(WIDER))
-    assert (found.same, found.text) == (True, "the contract n.json only allows more")
+    assert (found.same, found.text) == (True, "the contract n.json stays compatible")
 
 
 def test_a_contract_that_allows_less_is_named_with_the_field(compared):
     found = compared(n_json=json.dumps(NARROWER))
     assert not found.same
-    assert found.text.startswith("n.json is another contract: n ")
+    assert found.text.startswith("contract n.json changed: n ")
 
 
 def test_what_cannot_be_compared_is_not_the_same(compared):
@@ -234,7 +234,7 @@ def test_the_plan_is_read_only_when_somebody_else_saved_it(tmp_path):
     plan.write_bytes(first + b"\n!change do it twice\n")
     assert meanwhile.describe_edit(task) == "`!change do it twice`"
     plan.write_bytes(b"# P\n\n## TASK-002: Two\n")
-    assert meanwhile.describe_edit(task) == "it was taken out of the plan"
+    assert meanwhile.describe_edit(task) == "it was removed from the plan"
     plan.write_bytes(b"")  # half saved
     assert meanwhile.describe_edit(task) == ""
     plan.unlink()

@@ -118,7 +118,7 @@ def test_the_same_files_twice_are_a_loop():
     again = (a_try(1, "t", "TC-1"), a_try(2, "t", "TC-2"))
     assert loops(again) == ("attempts 1 and 2 produced identical files",)
     assert has_looped(again)
-    assert "begin anew" in warning(again).hint
+    assert "start over" in warning(again).hint
 
 
 def test_the_same_failing_checks_twice_are_a_loop():

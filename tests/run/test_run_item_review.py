@@ -102,10 +102,10 @@ DOCUMENT = {"evidence": ["README.md:3"], "test": ""}
     [
         ({"verdict": "not met", "sentence": "No check."}, Severity.ERROR, "A1 is not met: No ch"),
         ({"verdict": "cannot tell", "evidence": []}, Severity.QUESTION, "A1: the reviewer cannot"),
-        ({"evidence": ["src/b.py:10"]}, Severity.QUESTION, "A1: the reviewer's evidence does"),
-        ({"evidence": ["src/none.py:1"]}, Severity.QUESTION, "A1: the reviewer's evidence does"),
-        ({"test": "tests/test_b.py::gone"}, Severity.QUESTION, "A1: the reviewer's evidence does"),
-        ({"test": ""}, Severity.QUESTION, "A1: the reviewer's evidence does not hold"),
+        ({"evidence": ["src/b.py:10"]}, Severity.QUESTION, "A1: the reviewer's evidence is"),
+        ({"evidence": ["src/none.py:1"]}, Severity.QUESTION, "A1: the reviewer's evidence is"),
+        ({"test": "tests/test_b.py::gone"}, Severity.QUESTION, "A1: the reviewer's evidence is"),
+        ({"test": ""}, Severity.QUESTION, "A1: the reviewer's evidence is not valid"),
         (DOCUMENT | {"evidence": ["old.md:1"]}, Severity.QUESTION, "A1: the reviewer's evidence"),
         (DOCUMENT | {"evidence": ["README.md:4"]}, Severity.QUESTION, "A1: the reviewer's evid"),
         (DOCUMENT, None, ""),
@@ -163,7 +163,7 @@ def test_an_answer_that_does_not_fit_is_repaired_once(text):
     reviewed, script = review(text, answer())
     assert reviewed.findings == ()
     assert len(script.asked) == 2
-    assert "did not fit" in script.asked[1]
+    assert "was not valid" in script.asked[1]
 
 
 @pytest.mark.parametrize("text", BAD)

@@ -51,7 +51,7 @@ def test_a_question_shows_nothing_that_hides_and_is_put_until_there_is_an_answer
     assert len(person.shown) == 2
     assert person.shown[0].startswith(f"{ONE} wants to call mcp__docs__get")
     assert not {"\u202e", "\x1b"} & set(person.shown[0])
-    assert "since the rule" in person.shown[0]
+    assert "reason: the rule" in person.shown[0]
     assert answers_of(journal.state, a_task(ONE)) == (
         PermissionAnswer(CALL.tool, CALL.subject, allowed=True),
     )

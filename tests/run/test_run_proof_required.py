@@ -92,7 +92,7 @@ def test_what_may_come_to_an_exit_code_alone_is_told_before(task, told):
 def test_an_exit_code_is_enough_for_an_agent_and_not_where_tests_are_always_asked_for():
     assert too_little(code(), AGENTS, "agent", [EXIT_CODE], ["src/shop.py"]) is None
     found = too_little(code(), ALWAYS, "agent", [EXIT_CODE], ["src/shop.py"])
-    assert found.message.startswith("an exit code alone is the proof, and tests or a contract")
+    assert found.message.startswith("the only proof is an exit code, but code needs tests or a")
     assert too_little(code(), ALWAYS, "agent", [PASSED], ["src/shop.py"]) is None
     assert too_little(code(), ALWAYS, "agent", [EXIT_CODE], ["data/prices.csv"]) is None
 
@@ -125,7 +125,7 @@ def test_a_type_that_promises_an_interface_says_it_by_contracts(fields, lacks):
     found = unprovable(task, Settings(require_contracts="api"), BLOCKS)
     assert (found is not None) is lacks
     if found:
-        assert found[1].startswith("it is of type api and has no Contracts; add Contracts: openapi")
+        assert found[1].startswith("it has type api but no Contracts; add Contracts: openapi")
 
 
 def test_data_needs_its_schema_where_that_is_asked_for():

@@ -190,11 +190,11 @@ def test_tests_run_again_where_something_imports_by_names_made_at_run_time(place
 
 def test_tests_run_again_where_nobody_saw_them_or_they_did_not_plainly_pass(place):
     place.lines = {}
-    assert place.why_not({"lib/a.json": "1\n"}) == "nobody saw what TC-001 runs"
+    assert place.why_not({"lib/a.json": "1\n"}) == "it is unknown what TC-001 runs"
     place.lines, place.verdict = {"src/mine.py": "1"}, Verdict.FLAKY
-    assert place.why_not({"lib/b.json": "1\n"}) == "TC-001 did not plainly pass"
+    assert place.why_not({"lib/b.json": "1\n"}) == "TC-001 did not fully pass"
     place.task = replace(place.task, outputs=("any",))
-    assert place.why_not({"lib/c.json": "1\n"}) == "there is nothing that could stand"
+    assert place.why_not({"lib/c.json": "1\n"}) == "no proof can be reused"
 
 
 # --- contracts --------------------------------------------------------------------------
@@ -249,13 +249,13 @@ def test_contracts_run_again_where_another_instance_comes(place):
 )
 def test_contracts_run_again_where_nobody_can_see_what_they_run(place, contract):
     with_contracts(place, contract)
-    assert "nobody can see what contract:" in place.why_not_contracts({"lib/a.json": "1\n"})
+    assert "it is unknown what contract:" in place.why_not_contracts({"lib/a.json": "1\n"})
 
 
 def test_contracts_run_again_where_they_did_not_plainly_pass(place):
     with_contracts(place, SCHEMA, APP)
     place.said = place.said[:1]
-    said = "contract:openapi did not plainly pass"
+    said = "contract:openapi did not fully pass"
     assert place.why_not_contracts({"lib/a.json": "1\n"}) == said
 
 

@@ -116,10 +116,10 @@ def test_units_and_capitals_name_the_same_amount_of_the_same_thing(first, second
 
 def test_more_than_there_is_comes_out_so_that_it_is_refused():
     capacity = capacities((Resource("gpu", "1"),))
-    assert too_much(a_task(uses="gpu 2"), capacity) == "uses 2 gpu, and the settings have 1"
+    assert too_much(a_task(uses="gpu 2"), capacity) == "uses 2 gpu, but the settings have 1"
     assert too_much(a_task(uses="gpu 1, tape 9"), capacity) == ""
     most = capacities((Resource("memory", "6G"),))
-    said = "uses 6.5GB memory, and the settings have 6GB"
+    said = "uses 6.5GB memory, but the settings have 6GB"
     assert too_much(a_task(uses="memory 6656M"), most) == said
     assert ResourceLocks(capacity).free_for(a_task(uses="gpu 2"))
 

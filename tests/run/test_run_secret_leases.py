@@ -83,7 +83,7 @@ def test_one_that_is_not_to_be_had_later_blocks_the_task_too(site, assignment):
         assignment, site, lambda lent, site: lend_to_traced(reached("AWAY"), lent, site)
     )
     assert (outcome.ending, outcome.reason) == (Ending.BLOCKED, Reason.SECRET)
-    assert "AWAY is not to be had" in outcome.findings[0].message
+    assert "AWAY is not available" in outcome.findings[0].message
     assert site.told[-1] == ("SecretReturned", "MINE", "TASK-002", 3)
 
 

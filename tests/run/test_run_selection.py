@@ -43,7 +43,7 @@ def test_a_task_is_found_however_it_is_typed(typed):
 def test_a_number_that_two_tasks_have_is_not_guessed():
     with pytest.raises(RunnerError) as error:
         find_id("3", ["TASK-003", "T003"])
-    assert error.value.message == 'there is no task "3"'
+    assert error.value.message == 'unknown task "3"'
 
 
 def test_the_nearest_id_is_offered():
@@ -52,10 +52,10 @@ def test_the_nearest_id_is_offered():
     assert error.value.hint == 'did you mean "TASK-003"?'
     with pytest.raises(RunnerError) as error:
         find_id("everything", ["TASK-003"])
-    assert error.value.hint == "`runner status --list` shows every task"
+    assert error.value.hint == "`runner status --list` lists the tasks"
 
 
 @pytest.mark.parametrize("typed", ["²", "٣", "9" * 5_000, "A-²", "", "-1"])
 def test_what_is_no_number_of_ours_is_no_task(typed):
-    with pytest.raises(RunnerError, match="there is no task"):
+    with pytest.raises(RunnerError, match="unknown task"):
         find_id(typed, IDS)

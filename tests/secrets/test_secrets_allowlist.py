@@ -59,10 +59,10 @@ def test_a_digest_of_letters_that_none_has_allows_nothing():
     ("text", "message"),
     [
         ("[[allowed]]\nsalt = 1", ("entry 1 cannot be read: salt, digest, reason, author must be a"
-         " text that is not empty")),
+         " non-empty string")),
         ("[[allowed]]\nvalue = 'x'", ("entry 1 cannot be read: known fields are author, digest,"
          " expires, reason, salt")),
-        ("allow = 1", "only [[allowed]] entries may stand here"),
+        ("allow = 1", "only [[allowed]] entries are allowed here"),
         ("[[allowed]]\nsalt='a'\ndigest='b'\nreason='c'\nauthor='d'\nexpires='soon'",
          "entry 1 cannot be read: expires must be a date such as 2027-01-31"),
     ],
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_says_why(text, message):
 
 
 def test_a_file_that_is_no_toml_is_an_error_and_allows_nothing():
-    with pytest.raises(RunnerError, match="no TOML"):
+    with pytest.raises(RunnerError, match="invalid TOML"):
         read_allow_list(b"\xff[[", TODAY)
 
 

@@ -214,11 +214,11 @@ def test_a_repository_adds_to_the_formats_of_a_person_and_takes_none_away(homes)
     [
         ("name = 'acme'\nregex = 'acme_[0-9a-f'", "RE2"),
         (r"name = 'acme'" + "\n" + r"regex = '(a)\1'", "RE2"),
-        ("name = 'acme'\nregex = '[a-z]*'", "nothing"),
-        ("name = 'acme'\nregex = '[a-z]{1000}[0-9]{1000}[a-z]{1000}[0-9]{1000}x'", "too large"),
+        ("name = 'acme'\nregex = '[a-z]*'", "empty text"),
+        ("name = 'acme'\nregex = '[a-z]{1000}[0-9]{1000}[a-z]{1000}[0-9]{1000}x'", "be a smaller"),
         ("name = 'acme'\nregex = 'acme_(?P<key>[0-9]+)'", "value"),
         ("name = 'github'\nregex = 'acme_[0-9]+'", "built-in"),
-        ("name = 'Acme key'\nregex = 'acme_[0-9]+'", "small letters"),
+        ("name = 'Acme key'\nregex = 'acme_[0-9]+'", "lowercase letters"),
         ("name = 'acme'\nregexp = 'acme_[0-9]+'", "regex"),
     ],
 )

@@ -326,7 +326,7 @@ def test_what_a_file_held_before_as_often_is_told_and_refuses_nothing(content, r
     """The change did not bring it, and the history has it."""
     found = scan_content(content, "src/app.py", before=HELD)
     assert any(one.refuses for one in found) is refuses
-    assert all(one.refuses for one in found if not one.message.endswith(", as before"))
+    assert all(one.refuses for one in found if not one.message.endswith(", already present"))
     assert found
 
 

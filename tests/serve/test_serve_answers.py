@@ -29,7 +29,7 @@ def test_an_approval_is_of_what_was_shown_and_says_that_it_came_from_the_page(wo
     assert one["risk"] == ["writes"]
     answer = f"/builds/{held.build}/approve"
     status, said = held.post(answer, {"item": "TASK-001", "seen": "sha256:0"})
-    assert (status, said["error"]["message"]) == (409, "TASK-001 is not what you were shown")
+    assert (status, said["error"]["message"]) == (409, "TASK-001 changed since you saw it")
     assert journal(workplace, "write.reviewed") == []
     status, said = held.post(answer, {"item": "TASK-001", "seen": one["seen"]})
     assert (status, said["text"]) == (200, "TASK-001 approved")
@@ -144,14 +144,14 @@ def test_a_run_begun_here_outlives_the_server_and_is_stopped_from_another(workpl
     assert workplace.run("TASK-001").code == 0  # which trusts the plan's commands
     site = serve()
     status, said = site.post(f"/builds/{site.build}/run", {})
-    assert (status, said["text"]) == (200, "the build has begun")
+    assert (status, said["text"]) == (200, "the build has started")
     site.close()
     other = serve()
     assert other.api(f"/builds/{other.build}")[1]["run"] is not None
     assert other.post(f"/builds/{other.build}/stop", {})[0] == 200
     other.until(lambda: other.api(f"/builds/{other.build}")[1]["run"] is None)
     status, said = other.post(f"/builds/{other.build}/stop", {})
-    assert (status, said["error"]["message"]) == (409, "no run is going on here")
+    assert (status, said["error"]["message"]) == (409, "no run is active in this folder")
 
 
 def test_a_run_begun_here_trusts_nothing(workplace, site):
@@ -192,7 +192,7 @@ def test_a_wish_is_drafted_for_the_plan_that_is_served_whatever_words_are_in_it(
     site = serve("--task-graph", "other.md")
     build = f"/builds/{site.build}"
     status, said = site.post(f"{build}/draft", {"wish": "tell the error once more"})
-    assert (status, said.get("text")) == (200, "the wish is being drafted"), said
+    assert (status, said.get("text")) == (200, "the draft is being written"), said
     (one,) = site.until(lambda: [one for one in waiting(site) if "DRAFT-2" in one.values()])
     fields = {"item": "DRAFT-2", "seen": one["seen"], "reason": "shorter"}
     assert site.post(f"{build}/reject", fields)[0] == 200
@@ -208,11 +208,11 @@ def test_a_wish_that_is_not_drafted_says_why(workplace, site, tmp_path):
         status, said = site.post(f"/builds/{site.build}/draft", {"wish": "more"})
         return status == 400 and said["error"]["message"]
 
-    assert "no agent or model is there to draft" in site.until(why)
+    assert "no agent or model can draft" in site.until(why)
     let_draft(tmp_path, "echo")
     assert "commands are not trusted yet" in site.until(why)
     assert workplace.runner("draft", "--trust", "more").code == 1
-    assert site.until(why).startswith("no draft could be taken: draft:1: no fenced block")
+    assert site.until(why).startswith("no usable draft: draft:1: the answer has no fenced block")
 
 
 def test_a_plan_is_saved_byte_for_byte_or_not_at_all(workplace, site):
@@ -225,7 +225,7 @@ def test_a_plan_is_saved_byte_for_byte_or_not_at_all(workplace, site):
     workplace.edit_plan("Greeting", "Salutation")
     status, said = site.form(path, {"seen": plan["seen"], "text": text})
     assert status == 409
-    assert "the plan was changed meanwhile" in said
+    assert "the plan changed since you opened it" in said
     assert "Salutation" in workplace.read("TASK-GRAPH.md")
 
 

@@ -80,7 +80,7 @@ def test_on_a_terminal_the_page_stays_until_it_is_ended(workplace, go_on):
     go_on.touch()
     words = (sys.executable, "-m", "runner", "run", "--serve", "--trust", "--review", "off")
     with Terminal(words, cwd=workplace.root, columns=200) as terminal:
-        terminal.until("the page stays open; Ctrl-C ends it")
+        terminal.until("the page is still being served; press Ctrl-C to stop")
         assert "1 DONE" in terminal.said
         assert servers_of(workplace)
         terminal.send("\x03")
@@ -94,7 +94,5 @@ def test_what_keeps_the_page_from_starting_is_said_before_anything_is_built(work
     _, errors = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     where = workplace.root / "other.md"
-    assert errors.splitlines()[0] == (
-        f"runner: the page did not start: there is no such plan ({where})"
-    )
+    assert errors.splitlines()[0] == (f"runner: the page did not start: plan not found ({where})")
     assert not workplace.has("greet.py")

@@ -92,7 +92,7 @@ def test_a_held_regression_is_answered_while_the_build_runs(workplace, serve, pe
     answer = tab.until("document.querySelector('#said').innerText")
     tell(f"r, 'guests may be back to back', Enter: {answer!r}.")
     assert "TASK-004 rejected" in answer
-    assert "start the build again" in answer
+    assert "Start the build again" in answer
     assert site.api(f"/builds/{site.build}")[1]["run"] is not None  # it never stopped for that
     mark.touch()
     tab.go(f"{site.origin}/b/{site.build}")

@@ -58,10 +58,10 @@ def test_one_queues_a_worker_builds_another_answers_and_both_see_it(team, workpl
     said = team.work()
     (build,) = list_builds(team.store, every=True)
     assert build.waits == "TASK-001", said
-    reviewer.until("document.body.innerText.includes('waits for a person')")
+    reviewer.until("document.body.innerText.includes('waits for an answer')")
     here = f"{server.origin}/q/{build.short}/review/TASK-001"
     operator.go(here)
-    operator.until("document.body.innerText.includes('somebody else approves it')")
+    operator.until("document.body.innerText.includes('another person must approve it')")
     reviewer.press("a[data-row]")
     reviewer.until(f"location.pathname === '/q/{build.short}' && !!window.htmx")
     reviewer.press("a[data-row]")
@@ -83,12 +83,14 @@ def test_one_queues_a_worker_builds_another_answers_and_both_see_it(team, workpl
 def test_a_wrong_token_is_told_and_one_that_is_revoked_ends_the_open_page(team, person):
     server = team.serve()
     wrong = sign_in(person, server, "rnr_" + "x" * 43)
-    wrong.until("document.getElementById('open-said').innerText.includes('opens nothing')")
+    wrong.until(
+        "document.getElementById('open-said').innerText.includes('is unknown, revoked or expired')"
+    )
     assert wrong.script("location.pathname") == "/open"
     tab = come_in(person, server, "viewer")
     tab.follows(wanted=True)
     revoke_token(team.store, team.ids["viewer"], HERE)
-    tab.until("document.getElementById('notice').innerText.includes('not signed in')")
+    tab.until("document.getElementById('notice').innerText.includes('no longer signed in')")
     tab.call("Page.navigate", url=f"{server.origin}/")
     tab.until("location.pathname === '/open'")
 
@@ -123,7 +125,7 @@ def test_what_an_act_came_to_stays_in_sight_while_the_page_is_drawn_anew(team, p
     tab.until("!!window.htmx && !!sessionStorage.getItem('runner-secret')")
     tab.press("form[hx-post$='/do/retry'] button")
     tab.until("document.body.innerText.includes('by operator, at the page')")  # drawn anew
-    assert f"{build.short} is tried again" in tab.script(
+    assert f"{build.short} will be retried" in tab.script(
         "document.getElementById('said').innerText"
     )
 

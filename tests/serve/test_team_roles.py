@@ -68,7 +68,7 @@ def test_each_role_is_let_through_where_the_table_says_so_and_nowhere_else(team,
         method, _, path = row.partition(" ")
         path = path.replace("{build}", waiting.short).replace("{item}", "TASK-001")
         code, said = status(client, method, path)
-        refused = code == 403 and "this takes the role" in said
+        refused = code == 403 and "this needs the role" in said
         allowed = ROLES.index(role) >= ROLES.index(needs)
         if refused == allowed or code in (401, 404, 429, 500):
             wrong.append((row, code, said[:200]))
@@ -153,7 +153,7 @@ def test_who_did_it_is_in_the_events_and_that_it_was_at_the_page(team, waiting):
     code, said = reviewer.post(f"{here}/approve", fields | {"seen": "sha256:1"})
     assert (code, said["text"]) == (200, "TASK-001 approved")
     code, said = reviewer.post(f"{here}/reject", fields | {"seen": "sha256:1", "reason": "no"})
-    assert (code, said["error"]["message"]) == (409, "TASK-001 was answered by reviewer")
+    assert (code, said["error"]["message"]) == (409, "TASK-001 was already answered by reviewer")
     assert operator.post(f"{here}/cancel", {})[1]["text"] == f"{waiting.short} is cancelled"
     assert operator.post(f"{here}/cancel", {})[0] == 400
     assert operator.post(f"{here}/retry", {})[0] == 200
@@ -178,7 +178,7 @@ def test_of_four_eyes_who_asked_is_refused_and_another_is_not(team, waiting):
     assert code == 403
     assert said["error"]["message"].startswith("four eyes")
     page = operator.get(f"/q/{waiting.short}/review/TASK-001")[1]
-    assert "somebody else approves it" in page
+    assert "another person must approve it" in page
     assert "do/approve" not in page
     assert "do/approve" in reviewer.get(f"/q/{waiting.short}/review/TASK-001")[1]
     assert reviewer.post(f"/queue/{waiting.short}/approve", fields)[0] == 200
@@ -267,17 +267,17 @@ def test_a_token_whose_time_is_over_lets_nobody_in(team):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--team", "--listen", "0.0.0.0"), "tokens would cross the network in plain sight"),
-        (("--team", "--tls-cert", "x"), "TLS needs both files"),
+        (("--team", "--listen", "0.0.0.0"), "tokens would cross the network unencrypted"),
+        (("--team", "--tls-cert", "x"), "TLS needs two files"),
         (("--team", "--tls-cert", "x", "--tls-key", "y"), "this certificate cannot be used"),
-        (("--team", "--behind-proxy", "10.0.0.1"), "what do browsers call this server?"),
-        (("--team", "--behind-proxy", "x", "--name", "a"), "no address of a proxy"),
-        (("--team", "--listen", "localhost"), "this is no address"),
-        (("--team", "--link"), "opens no links"),
-        (("--team", "--also", "."), "shows its store, and no folders"),
-        (("--listen", "127.0.0.1"), "--listen is for a team"),
-        (("--name", "x"), "--name is for a team"),
-        (("--team",), "there is no store yet"),
+        (("--team", "--behind-proxy", "10.0.0.1"), "missing host name of the server"),
+        (("--team", "--behind-proxy", "x", "--name", "a"), "invalid proxy address"),
+        (("--team", "--listen", "localhost"), "invalid address"),
+        (("--team", "--link"), "--link does not work with --team"),
+        (("--team", "--also", "."), "--team does not work with folders"),
+        (("--listen", "127.0.0.1"), "--listen needs --team"),
+        (("--name", "x"), "--name needs --team"),
+        (("--team",), "the store does not exist yet"),
     ],
 )
 def test_what_would_let_others_listen_in_is_refused(workplace, words, told):

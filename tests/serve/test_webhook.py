@@ -79,7 +79,7 @@ def test_a_signed_delivery_wakes_once_however_often_it_is_sent(secret, wake, wor
     assert not wake.exists()
     assert deliver(site, secret[::-1]) == (
         401,
-        {"error": {"message": "its signature is not by our secret"}},
+        {"error": {"message": "the signature does not match the secret"}},
     )
     assert site.ask("GET", PATH)[0] == 405
 

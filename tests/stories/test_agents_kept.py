@@ -124,13 +124,13 @@ def test_limits_of_an_attempt_warn_while_it_goes_on(workplace, monkeypatch):
     one_task(workplace, fields=["Budget: 500 tokens"])
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    near = "has used 80% of a limit and more"
+    near = "has used at least 80% of a limit"
     assert ended.err.count(f"attempt 1 of TASK-001 {near}: 4 of 5 tool calls") == 1
     assert ended.err.count(f"TASK-001 {near}: 400 of 500 tokens") == 1
 
 
 def test_two_attempts_that_a_budget_ended_are_no_circle(workplace, monkeypatch):
-    told = Finding("budget", "the budget has no more than 5 tool calls", hint="raise attempt_x")
+    told = Finding("budget", "the budget allows no more than 5 tool calls", hint="raise attempt_x")
     script = Script({"TASK-001": [calls(5, findings=(told,))]}).installed(monkeypatch)
     one_task(workplace)
     ended = workplace.run()

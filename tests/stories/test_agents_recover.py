@@ -27,7 +27,7 @@ def test_an_overload_is_waited_out_while_others_go_on(workplace, monkeypatch):
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert [id_ for id_, _, _ in script.told] == ["TASK-001", "TASK-002", "TASK-001", "TASK-001"]
-    assert "TASK-001 is tried again in 0." in ended.err
+    assert "TASK-001 is retried in 0." in ended.err
     assert "the provider is overloaded" in ended.err
     assert workplace.landings == ["TASK-002", "TASK-001"]
 
@@ -119,7 +119,7 @@ def test_a_run_with_a_budget_of_its_own_starts_nothing_more(workplace, monkeypat
     workplace.plan(*(a_task(f"TASK-00{n}", outputs=[f"{n}.txt"]) for n in (1, 2)))
     ended = workplace.run("--json")
     assert ended.code == 5, ended.said
-    assert "the run has used 80% of a limit and more: $0.25 of $0.25" in ended.err
+    assert "the run has used at least 80% of a limit: $0.25 of $0.25" in ended.err
     assert "the run's budget is used up: $0.25 of $0.25" in ended.err
     assert ended.document["usage"]["dollars"] == 0.25
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "PENDING"}
@@ -139,7 +139,7 @@ def test_an_attempt_that_takes_too_long_is_ended_from_outside(workplace, monkeyp
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert ended.err.count("TASK-001 has used 80% of 0.005 minutes") == 1
-    assert "one attempt may take 0.005 minutes" in script.attempts()[1][0].text
+    assert "the attempt was stopped at its limit of 0.005 minutes" in script.attempts()[1][0].text
 
 
 def test_a_task_whose_minutes_are_over_is_blocked_with_its_work(workplace, monkeypatch):
@@ -153,7 +153,7 @@ def test_a_task_whose_minutes_are_over_is_blocked_with_its_work(workplace, monke
     one_task(workplace)
     ended = workplace.run()
     assert ended.code == 5, ended.said
-    assert "the 0.005 minutes of the task are used up" in workplace.status_line("TASK-001")
+    assert "the task has used its limit of 0.005 minutes" in workplace.status_line("TASK-001")
     assert workplace.git("show", "draft/TASK-001-work:a.txt") == "half"
 
 

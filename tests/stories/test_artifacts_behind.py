@@ -30,7 +30,7 @@ def test_a_run_and_a_ship_are_stored_once_they_are_over(workplace, tmp_path, mon
     workplace.plan(a_file("TASK-001", "a.txt"))
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
-    assert "behind this run: runner team artifacts list" in ended.said
+    assert "in the background: runner team artifacts list" in ended.said
     until(lambda: "metadata.json" in stored(workplace))
     shipped = workplace.runner("ship", "--unproven")
     assert shipped.code == 0, shipped.said
@@ -63,6 +63,6 @@ def test_a_run_does_not_wait_for_a_bucket_that_hangs(workplace, monkeypatch):
     workplace.plan(a_file("TASK-001", "a.txt"), a_file("TASK-002", "b.txt"))
     again = workplace.run("--no-sandbox")
     assert again.code == 0, again.said
-    assert "artifacts of earlier runs are tried again" in again.said
+    assert "retrying to store artifacts of earlier runs" in again.said
     listed = workplace.runner("artifacts", "list", "--json").document
     assert {one["state"] for one in listed["artifacts"]} == {"waits"}

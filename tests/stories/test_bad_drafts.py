@@ -31,13 +31,13 @@ MANY = "".join(f"## TASK-{at:03d}: M\n\n- Output files: `m{at}.txt`\n\n" for at 
 REFUSED = {
     "nothing": ("I cannot do that.", 1, "no fenced block"),
     "empty": ("", 1, "no fenced block"),
-    "an empty block": ("~~~~markdown draft\n~~~~\n", 1, "there is no task"),
-    "prose alone": ("~~~~markdown draft\nWords.\n~~~~\n", 1, "there is no task"),
-    "json": ('```json draft\n{"tasks": []}\n```', 1, "there is no task"),
+    "an empty block": ("~~~~markdown draft\n~~~~\n", 1, "no task found"),
+    "prose alone": ("~~~~markdown draft\nWords.\n~~~~\n", 1, "no task found"),
+    "json": ('```json draft\n{"tasks": []}\n```', 1, "no task found"),
     "an id of the plan": (with_line("TASK-008: Export", "TASK-007: Export"), 1, "is or was another"),  # noqa: E501
     "an id that prose names": (GOOD.replace("TASK-008", "TASK-050"), 1, "is or was another"),
-    "an id twice": (with_line("Write it plainly.", "\n## TASK-008: Again\n\n- Output files: `b.txt`"), None, "twice"),  # noqa: E501
-    "an id of another kind": (GOOD.replace("TASK-008", "T08"), 1, "no new id"),
+    "an id twice": (with_line("Write it plainly.", "\n## TASK-008: Again\n\n- Output files: `b.txt`"), None, "duplicate task ID"),  # noqa: E501
+    "an id of another kind": (GOOD.replace("TASK-008", "T08"), 1, "not a valid new id"),
     "an unknown dependency": (with_line(NEEDS, "- Depends on: TASK-404"), 3, "TASK-404"),
     "itself": (with_line(NEEDS, "- Depends on: TASK-008"), 3, "cycle"),
     "a circle": (with_line(NEEDS, "- Depends on: TASK-009") + "", 3, "TASK-009"),
@@ -96,7 +96,7 @@ def test_each_bad_draft_is_refused_with_its_line_and_nothing_waits(workplace, dr
     assert wrong == {}
     assert plan_of(workplace) == before
     assert (
-        "nothing waits" in workplace.runner("review").out
+        "nothing is waiting" in workplace.runner("review").out
         or "DRAFT" not in workplace.runner("review").out
     )
 

@@ -31,7 +31,7 @@ def test_the_advice_names_the_blocks_to_edit(halted):
         assert "edit the blocks of TASK-001 or of TASK-002" in said.err
     listed = place.runner("review").out
     assert listed.count("edit the blocks") == 2, listed  # below each of the two
-    assert "with runner approve it is built anew" not in listed
+    assert "after runner approve: rebuilt" not in listed
     for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
         assert "next: TASK-001 cannot be built on it: its own blocks write one.txt" in said.out
     told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))

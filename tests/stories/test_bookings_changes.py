@@ -104,7 +104,7 @@ def test_a_changed_rule_breaks_the_api_halts_and_both_ways_out_work(service):
     assert (statuses.pop("TASK-008"), statuses.pop("TASK-009")) == ("STALE", "BLOCKED")
     assert set(statuses.values()) == {"DONE"}
     assert "TASK-009 changed booking/overlap.py:8; TC-008 fails" in service.status_line("TASK-008")
-    assert "waits for approve or reject of TASK-008" in service.status_line("TASK-009")
+    assert "waits for you to approve or reject TASK-008" in service.status_line("TASK-009")
     assert "test_back_to_back_is_not_taken" in service.runner("review", "TASK-009").out
     assert tree(service) == before
     held = service.root.parent / "held"

@@ -46,9 +46,9 @@ def test_a_wish_on_bookings_becomes_a_service_that_is_proven(workplace, tmp_path
     said = workplace.runner("draft", "--trust", "people book rooms")
     assert said.code == 3, said.said
     assert "nobody/knows.py" in (home / "asked-1").read_text()
-    assert "leave its Type out" in (home / "asked-2").read_text()
-    assert "taken out, draft:" in said.out
-    assert "asked, but not covered: a page" in said.out
+    assert "omit its Type" in (home / "asked-2").read_text()
+    assert "removed, draft:" in said.out
+    assert "requested, but not covered: a page" in said.out
     assert workplace.runner("approve", "DRAFT-1").code == 0
     workplace.git("add", "-A")
     workplace.git("commit", "-qm", "plan")

@@ -27,7 +27,7 @@ def test_documents_that_cannot_be_written_are_warnings_and_independent_tasks_lan
     assert ended.code == 1, ended.said
     assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE", "TASK-003": "DONE"}
     warned = [line for line in ended.said.splitlines() if "warning: " in line]
-    for about in ("WRITE_LOG.jsonl", "CHECKPOINT.md", "TASK-001: no draft branch", "summary of"):
+    for about in ("WRITE_LOG.jsonl", "CHECKPOINT.md", "work on a draft branch", "summary of"):
         assert sum(about in line for line in warned) == 1, ended.said
 
 

@@ -21,14 +21,14 @@ def bounded(workplace, monkeypatch):
 def test_a_run_says_once_what_nothing_holds_and_goes_on(bounded):
     ended = bounded.run("--no-sandbox")
     assert ended.code == 0, ended.said
-    assert ended.said.count("processors is not held: no cgroup for it can be made here") == 1
-    assert ended.said.count("disk is not held") == ended.said.count("io is not held") == 1
+    assert ended.said.count("processors is not enforced: no cgroup can be created for it here") == 1
+    assert ended.said.count("disk is not enforced") == ended.said.count("io is not enforced") == 1
 
 
 def test_doctor_says_it_too(bounded):
     said = bounded.runner("doctor").out
-    assert "processors is not held" in said
-    assert "io is not held" in said
+    assert "processors is not enforced" in said
+    assert "io is not enforced" in said
 
 
 def test_a_repository_bounds_nothing(bounded):

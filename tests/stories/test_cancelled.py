@@ -96,7 +96,7 @@ def test_what_is_answered_while_a_run_goes_on_stands_in_the_plan_at_its_end(work
     assert workplace.runner("cancel", "TASK-001").code == 0
     said = workplace.runner("approve", "TASK-001")
     assert said.code == 0
-    assert said.out.endswith("next: runner, once the run that goes on has ended\n")
+    assert said.out.endswith("next: runner, after the active run ends\n")
     (mark / "go").touch()
     out, err = process.communicate(timeout=120)
     assert process.returncode == 3, (out, err)
@@ -118,7 +118,7 @@ def test_what_is_not_in_hand_cannot_be_cancelled(workplace, running):
     assert running[0].poll() is None
     said = workplace.runner("cancel", "TASK-003")
     assert said.code == 2
-    assert "TASK-003 is not being worked on: it is PENDING" in said.err
+    assert "TASK-003 is not running: it is PENDING" in said.err
     said = workplace.runner("cancel", "TASK-01O")
     assert said.code == 2
     assert "TASK-001" in said.err
@@ -128,7 +128,7 @@ def test_without_a_run_there_is_nothing_to_cancel(workplace):
     workplace.plan(f"## TASK-001: a\n\n- Output files: `a`\n\n{FENCE}text file=a\nx\n{FENCE}\n")
     said = workplace.runner("cancel", "TASK-001")
     assert said.code == 2
-    assert "no run is going on here" in said.err
+    assert "no run is active in this folder" in said.err
 
 
 @pytest.mark.parametrize(("proof", "passed"), [("test -e a.txt", "passed"), ("false", "failed")])
@@ -159,7 +159,7 @@ def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypat
 
 def test_what_a_run_has_in_hand_or_may_come_to_is_not_promised_another_try(workplace, running):
     process, mark = running
-    for id_, says in (("1", "is being worked on"), ("3", "is PENDING, and the run")):
+    for id_, says in (("1", "is running now"), ("3", "is PENDING and the active run")):
         said = workplace.runner("retry", id_, "--reason", "in blue")
         assert (said.code, said.out) == (6, "")
         assert f"TASK-00{id_} {says}" in said.err
@@ -170,7 +170,7 @@ def test_what_a_run_has_in_hand_or_may_come_to_is_not_promised_another_try(workp
     until(lambda: workplace.happened("task.blocked", "TASK-001"))
     for _ in range(2):
         said = workplace.runner("retry", "1", "--reason", "in blue")
-        assert said.out == "TASK-001: tried again once the run that goes on has ended\n", said.err
+        assert said.out == "TASK-001: retried after the active run ends\n", said.err
     (mark / "go").touch()
     process.communicate(timeout=120)
     assert workplace.runner("status", "--json").document["tasks"][0]["status"] == "PENDING"

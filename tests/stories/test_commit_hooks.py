@@ -120,7 +120,7 @@ def test_without_the_program_the_gate_is_said_not_to_run(workplace, monkeypatch)
     plan(workplace, "fine")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     ended = workplace.run("--review", "off")
-    assert "default gate pre-commit: pre-commit is not on PATH: not run" in ended.err
+    assert "default gate pre-commit is not run: pre-commit is not on PATH" in ended.err
 
 
 COMMITS = """\

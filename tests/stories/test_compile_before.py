@@ -40,7 +40,7 @@ def test_types_that_no_compiler_checked_are_noted_in_the_checkpoint(workplace):
     assert workplace.run("-j", "1").code == 0
     checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
     first, second = checkpoint.split("--- Task")[1:3]
-    note = "types not checked: no tsconfig.json covers this (one.ts, two.ts)"
+    note = "types not checked: no tsconfig.json includes this file (one.ts, two.ts)"
     assert f"Notes: {note}\n" in first
     assert "Notes: —\n" in second
 

@@ -51,7 +51,7 @@ def test_pytest_without_tests_and_a_missing_tool_stand_in_nobody_s_way(workplace
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0
-    assert "note: default gate lint: ruff is not on PATH: not run" in ended.err
+    assert "note: default gate lint is not run: ruff is not on PATH" in ended.err
     assert gates_of(workplace) == {"gate:tests": str(Verdict.SKIPPED)}
     assert "Gates: — tests" in workplace.read("artifacts/build/CHECKPOINT.md")
 
@@ -68,7 +68,7 @@ def test_settings_and_doctor_say_where_a_gate_comes_from(workplace, tools):
     texts = {sign["name"]: sign["text"] for sign in signs}
     assert texts["default gate lint"] == "ruff check . (pyproject.toml)"
     notes = [sign["text"] for sign in signs if sign["name"] == "settings"]
-    assert notes == ["default gate tests: python cannot import pytest: not run"]
+    assert notes == ["default gate tests is not run: python cannot import pytest"]
 
 
 def test_a_tool_in_an_environment_that_nobody_activated_is_found(workplace, tools):
@@ -89,7 +89,7 @@ def test_packages_that_nobody_installed_are_said(workplace, tools):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
     ended = workplace.run()
     assert ended.code == 0
-    assert "note: default gate lint: node_modules is not installed: not run" in ended.err
+    assert "note: default gate lint is not run: node_modules is not installed" in ended.err
 
 
 def test_configured_gates_and_a_person_who_wants_none_have_the_last_word(workplace):

@@ -38,7 +38,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
     assert set(built.statuses.values()) == {"DONE"}
     assert modes(built, since) == PROVEN
     assert built.landings == [*CHAIN, "TASK-001"]
-    words = "TASK-001 was built anew and what rules.py offers to others did not change"
+    words = "TASK-001 was rebuilt and the interface of rules.py did not change"
     (approved,) = built.happened("task.approved", "TASK-002")
     assert (approved["by"], approved["note"], approved["reuse"]) == ("early cut-off", words, True)
     assert words in built.runner("why", "TASK-002").out
@@ -48,9 +48,9 @@ def test_a_comment_leaves_those_behind_it_done(built):
 
 def test_it_is_said_what_to_approve_and_what_follows_by_itself(built):
     said = built.runner("change", "TASK-001", "clarify the rule", "--yes").out
-    assert "runner approve TASK-001\nwhat is behind that is only proven again" in said
+    assert "runner approve TASK-001\ndependents are re-tested, and rebuilt only if" in said
     told = built.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE and offers what it did, this is only proven again" in told
+    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
     assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
 
 
@@ -61,7 +61,7 @@ def test_other_exports_leave_those_behind_it_stale_and_say_which(built):
     assert [one for one, _ in modes(built, since)] == ["TASK-001"]
     assert list(built.statuses.values()) == ["DONE", "STALE", "STALE"]
     line = built.status_line("TASK-002")
-    assert "TASK-001 was built anew and rules.py offers `def overlap(a, b, *, touching" in line
+    assert "TASK-001 was rebuilt and rules.py changes `def overlap(a, b, *, touching" in line
     assert "approve" in line
     count = len(built.happened("task.staled", "TASK-002"))
     built.run("--no-sandbox")
@@ -170,14 +170,14 @@ def test_one_rebuild_carries_all_that_it_shows(built, monkeypatch):
     since = len(built.events)
     ended = built.run("--no-sandbox", "--rebuild", "--yes")
     assert ended.code == 0, ended.said
-    again = "TASK-002 runs again — built anew: runner --rebuild, Ada; TASK-001 was built anew"
+    again = "TASK-002 runs again — rebuilt: runner --rebuild, Ada; TASK-001 was rebuilt"
     assert again in ended.err
     assert set(built.statuses.values()) == {"DONE"}
     assert modes(built, since) == [("TASK-001", "build"), ("TASK-002", "build"), PROVEN[2]]
     (approved,) = built.happened("task.approved", "TASK-002")
     assert (approved["by"], approved["reuse"]) == ("person", False)
     assert "runner --rebuild, Ada" in approved["note"]
-    assert "rules.py offers `def overlap(a, b, *, touching" in approved["note"]
+    assert "rules.py changes `def overlap(a, b, *, touching" in approved["note"]
 
 
 def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
@@ -211,8 +211,8 @@ def test_a_dry_run_says_what_may_be_released(built):
     said = built.run("--dry-run").out.splitlines()
     may = "may be released by early cut-off: "
     assert [line for line in said if line.startswith(may)] == [
-        f"{may}TASK-002 API — if TASK-001 offers what it did before",
-        f"{may}TASK-003 Page — if TASK-002 offers what it did before",
+        f"{may}TASK-002 API — if the interface of TASK-001 stays the same",
+        f"{may}TASK-003 Page — if the interface of TASK-002 stays the same",
     ]
     seen = built.run("--dry-run", "--json").document
     assert seen["mayBeReleased"] == {"TASK-002": "TASK-001", "TASK-003": "TASK-002"}
@@ -236,8 +236,8 @@ def test_an_edit_of_a_text_that_was_built_and_never_committed_shows_no_other_tex
     built.edit_plan(EDITED[1], f"{EDITED[1]} Again.")
     told = built.run("--no-sandbox").err
     assert f"-{EDITED[0]}" not in told
-    assert "    its text as it was built was never committed, so no difference can be shown" in told
-    assert "    what was edited: " in told
+    assert "    no diff: the plan text of the last build was never committed" in told
+    assert "    edited: " in told
 
 
 def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, monkeypatch):
@@ -248,7 +248,7 @@ def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, 
     assert told.code == 3
     assert f"    -{EDITED[0]}\n    +{EDITED[1]}\n" in told.err, told.err
     assert "  STALE TASK-002 API: TASK-001 was edited" in told.err
-    assert " before\n  next: `runner --rebuild` builds it anew" in told.err
+    assert " before\n  next: `runner --rebuild` rebuilds it" in told.err
     monkeypatch.setenv("CI", "true")
     refused = built.run("--no-sandbox", "--rebuild")
     assert (refused.code, "runner --rebuild --yes" in refused.err) == (3, True)
@@ -258,7 +258,7 @@ def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, 
     assert f"    +{EDITED[1]}\n" in ended.err
     assert modes(built, since) == PROVEN
     (approved,) = [one for one in built.events[since:] if one["type"] == "task.approved"][:1]
-    assert (approved["by"], approved["note"]) == ("person", "built anew: runner --rebuild, Ada")
+    assert (approved["by"], approved["note"]) == ("person", "rebuilt: runner --rebuild, Ada")
 
 
 def test_what_nobody_builds_is_proven_again_as_it_is(workplace):
@@ -267,7 +267,7 @@ def test_what_nobody_builds_is_proven_again_as_it_is(workplace):
     assert workplace.run().code == 0
     workplace.edit_plan("- Command: `echo a > a.txt`", "- Acceptance:\n  - it is so")
     workplace.commit()
-    step = "next: `runner approve TASK-001 --reuse`, then `runner`, proves what is there"
+    step = "next: `runner approve TASK-001 --reuse`, then `runner`, re-tests the existing code"
     ended = workplace.run()
     assert ended.said.count(step) == 2
     assert "--rebuild" not in ended.said

@@ -78,19 +78,19 @@ def test_a_project_s_gate_is_not_the_task_s_own_to_tell(workplace, tmp_path):
 
 def test_as_text_it_says_where_it_comes_from(built, tmp_path):
     said = built.runner("evidence", "TASK-001").out
-    assert "told by the journal" in said
+    assert "recorded in the journal" in said
     assert "$ echo 3 passed in 0.1s" in said
     said = cloned(built, tmp_path / "clone").runner("evidence", "TASK-002").out
-    assert "told by commit" in said
-    assert "Commit          none: it changed nothing" in said
-    assert "not carried by the commit's trailers:" in said
+    assert "recorded in commit" in said
+    assert "Commit          none: it changed no file" in said
+    assert "missing from the commit's trailers:" in said
 
 
 def test_a_task_nobody_proved_has_none(workplace):
     workplace.plan(a_task("TASK-001", status="DONE", blocks={"a.txt": "a"}), a_task("TASK-002"))
     ended = workplace.runner("evidence", "TASK-001")
     assert ended.code == 1
-    assert "there is no evidence for TASK-001: it is DONE on somebody's word" in ended.err
+    assert "no evidence for TASK-001: it is DONE without a proof" in ended.err
     ended = workplace.runner("evidence", "TASK-002", "--json")
     assert (ended.code, ended.document["evidence"]) == (1, None)
 
@@ -100,5 +100,5 @@ def test_a_task_edited_since_keeps_its_evidence_and_says_so(built):
     said = built.runner("evidence", "TASK-002")
     assert said.code == 0
     assert (
-        "STALE, proven by command; the task was changed since\nproven by the runner: " in said.out
+        "STALE, proven by command; the task has changed since\nproven by the runner: " in said.out
     )

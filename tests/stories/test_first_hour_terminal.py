@@ -38,7 +38,7 @@ def test_trust_is_asked_in_a_few_lines_and_in_full_on_d(workplace):
     workplace.plan(*tests)
     with terminal_of(workplace, "run", "--no-sandbox", PAGER="cat") as terminal:
         heard = terminal.until("[d]etails")
-        assert "3 commands alike: test" in terminal.said
+        assert "3 similar commands: test" in terminal.said
         assert "word2" not in terminal.said
         terminal.send("d\r")
         terminal.until("TASK-002: test -n word2", after=heard)
@@ -66,7 +66,7 @@ def test_an_edit_that_is_saved_at_the_review_is_the_approval(workplace, tmp_path
     with terminal_of(workplace, *words, **environ) as terminal:
         terminal.until("[w]ait?")
         terminal.send("e")
-        terminal.until("proving your edit; it lands as you saved it")
+        terminal.until("testing your edit; it lands as you saved it")
         assert terminal.wait() == 0
     assert workplace.read("a.txt") == "mine\n"
     assert terminal.said.count("wants to create") == 1  # it is not asked about again

@@ -100,10 +100,10 @@ def test_the_evidence_says_proven_only_over_something(workplace):
     assert "\nrun by the runner: gate:lint\n" in static
     assert "proven by the runner" not in static
     said = workplace.runner("evidence", "TASK-001").out
-    assert "DONE, proven by tests; it stands for the task as it is written now" in said
+    assert "DONE, proven by tests; it matches the task in the plan" in said
     assert "proven by the runner: TC-001" in said
     said = workplace.runner("evidence", "TASK-002").out
-    assert "DONE, unproven: nothing proves it; it stands" in said
+    assert "DONE, unproven: nothing proves it; it matches" in said
     assert "proven by the runner" not in said
     assert "is DONE" in (why := workplace.runner("why", "TASK-002").out)
     assert "unproven: nothing proves it" in why
@@ -152,8 +152,10 @@ def test_a_contract_that_only_compiles_blocks_what_a_command_writes(workplace):
     )
     ended = workplace.run()
     assert ended.code == 3, ended.said
-    nothing = "only lint, types or a compiler look, and nothing runs any part of what its command"
-    assert f"BLOCKED TASK-001 (proof): {nothing} writes" in ended.out
+    nothing = (
+        "lint, type checks or a compiler check it, and nothing runs any part of what its command"
+    )
+    assert f"BLOCKED TASK-001 (proof): only {nothing} writes" in ended.out
     assert "  next: add - Test contracts:" in ended.out
     assert workplace.landings == ["TASK-002"]
     unproven = "- Status: DONE — unproven: lint, types and builds alone prove nothing"
@@ -366,7 +368,7 @@ def test_what_a_person_set_done_is_proven_before_it_is_built_on(workplace):
     )
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "TASK-001 is proven again: nobody but a person says that it is DONE" in ended.err
+    assert "TASK-001 is re-tested: only a person marked it DONE" in ended.err
     assert grades(workplace)["TASK-001"][:2] == ("proven", "tests")
     assert workplace.happened("attempt.started", "TASK-001") == []
     assert workplace.subjects.count("feat(TASK-001): work") == 0
@@ -395,7 +397,7 @@ def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypa
     monkeypatch.delenv("RUNNER_REQUIRE_PROOF")
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert ended.err.count("TASK-001: DONE by a person's word and unproven") == 1
+    assert ended.err.count("TASK-001: marked DONE without proof") == 1
     said = workplace.runner("evidence", "TASK-002").out
     assert "it was built on TASK-001, unproven: a person's word" in said
 
@@ -476,7 +478,7 @@ def test_a_waived_word_says_the_reason_everywhere_and_the_hint_of_its_evidence_w
         a_task("TASK-002", blocks={"c.md": "Words.\n"}),
     )
     assert workplace.run().code == 0
-    assert "it is DONE on somebody's word" in workplace.runner("evidence", "TASK-001").err
+    assert "it is DONE without a proof" in workplace.runner("evidence", "TASK-001").err
     assert workplace.runner("waive", "TASK-001", "--reason", "I looked").code == 0
     assert workplace.status_line("TASK-001") == "- Status: DONE — waived: I looked"
     assert "TASK-001  DONE (waived)    Work   I looked" in workplace.runner("status").out

@@ -154,7 +154,7 @@ def exhausted(workplace, monkeypatch):
 def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
     exhausted(workplace, monkeypatch)
     assert "3 of 3 held-out tests fail: A1, A2" in notes(workplace)
-    assert "`runner retry TASK-001`: they are right" in workplace.runner("why", "TASK-001").out
+    assert "`runner retry TASK-001`: the tests are right" in workplace.runner("why", "TASK-001").out
     shown = workplace.runner("list", "--json").document["tasks"][0]
     assert shown["reason"] == "held-out"
     assert not workplace.has(TESTS)
@@ -170,7 +170,7 @@ def test_review_shows_the_failed_tests_on_a_terminal_alone(workplace, monkeypatc
         workplace.runner("show", "TASK-001", "--json").out,
     ]
     assert "`runner hold-out TASK-001 FILE --replace`" in elsewhere[0]
-    assert "a terminal shows the output" in elsewhere[0]
+    assert "run this on a terminal to see the output" in elsewhere[0]
     assert all("test_many_items" not in one for one in elsewhere)
     words = [sys.executable, "-P", "-m", "runner", "review", "TASK-001"]
     with Terminal(words, columns=120, cwd=workplace.root) as terminal:

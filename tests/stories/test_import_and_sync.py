@@ -45,7 +45,7 @@ def test_tasks_come_behind_what_is_there_and_once(workplace):
     workplace.plan(a_task("TASK-007", "Mine", blocks={"mine.txt": "m\n"}))
     before = workplace.read("TASK-GRAPH.md")
     said = imported(workplace, TASKS).out
-    assert "spec-kit: 3 tasks came into TASK-GRAPH.md, as TASK-008 to TASK-010" in said
+    assert "spec-kit: 3 tasks added to TASK-GRAPH.md, as TASK-008 to TASK-010" in said
     assert workplace.read("TASK-GRAPH.md").startswith(before)
     added = workplace.read("TASK-GRAPH.md").removeprefix(before)
     assert "- Depends on: TASK-008\n" in added
@@ -54,7 +54,7 @@ def test_tasks_come_behind_what_is_there_and_once(workplace):
     assert workplace.status_line("TASK-009").startswith("- Status: DONE — unproven: marked as done")
     assert workplace.status_line("TASK-010").startswith("- Status: BLOCKED — imported without")
     again = workplace.runner("import", "specs/tasks.md")
-    assert "nothing is new" in again.out
+    assert "no new tasks" in again.out
     assert workplace.read("TASK-GRAPH.md") == before + added
 
 
@@ -99,7 +99,7 @@ def test_what_is_proven_is_marked_by_its_own_characters_alone(workplace):
     said = workplace.runner("sync").out
     assert "marked: TASK-001" in said
     assert source.read_text() == TASKS.replace("[ ] T001", "[x] T001")
-    assert "mark taken away: TASK-002" in workplace.runner("sync", "--uncheck").out
+    assert "mark removed: TASK-002" in workplace.runner("sync", "--uncheck").out
     wanted = TASKS.replace("[ ] T001", "[x] T001").replace("[x] T002", "[ ] T002")
     assert source.read_text() == wanted
     assert "nothing was written" in workplace.runner("sync").out
@@ -127,7 +127,7 @@ def test_a_file_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monke
     monkeypatch.setattr(sync_marks.effects, "write_file", saved_first)
     ended = workplace.runner("sync", "--uncheck")
     assert ended.code == 6, ended.said
-    assert "was saved meanwhile" in ended.err
+    assert "changed during the sync" in ended.err
     assert source.read_text() == TASKS + "- [ ] T004 More\n"
 
 
@@ -144,7 +144,7 @@ def test_a_plan_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monke
 
     monkeypatch.setattr(effects, "fsync", saved_first)
     ended = imported(workplace, TASKS, code=6)
-    assert "TASK-GRAPH.md was saved meanwhile; nothing was written" in ended.err
+    assert "TASK-GRAPH.md changed during the import; nothing was written" in ended.err
     assert plan.read_text() == "# Mine\n"
 
 
@@ -190,23 +190,23 @@ def test_a_file_of_another_tool_given_as_a_plan_is_told(workplace):
     workplace.write({"tasks.md": TASKS})
     ended = workplace.runner("validate", "--task-graph", "tasks.md")
     assert ended.code == 2
-    assert "this reads as a file of the form spec-kit" in ended.out
+    assert "this is not a plan, but a file in the spec-kit format" in ended.out
     assert "runner import tasks.md" in ended.out
 
 
 def test_boxes_in_the_plan_itself_come_behind_them_as_sections(workplace):
     workplace.write({"TASK-GRAPH.md": "# Shop\n\n- [ ] Eat\n- [ ] Drink `a.py`\n"})
     told = workplace.runner("validate")
-    assert "`runner import TASK-GRAPH.md`: its tasks come behind it" in told.out
+    assert "`runner import TASK-GRAPH.md` adds its tasks to its end" in told.out
     assert "no task of this plan was imported" in workplace.runner("sync").out
     assert workplace.runner("import", "TASK-GRAPH.md").code == 0
     assert workplace.runner("validate").code == 0
-    assert "nothing is new" in workplace.runner("import", "TASK-GRAPH.md").out
+    assert "no new tasks" in workplace.runner("import", "TASK-GRAPH.md").out
 
 
 def test_what_holds_no_tasks_is_told(workplace):
     ended = imported(workplace, "# Prose\n", code=2)
-    assert "say which with --from" in ended.err
+    assert "name the format with --from" in ended.err
     assert workplace.runner("import", "nowhere.md").code == 2
     assert workplace.runner("import", "src").code == 2
 
@@ -239,8 +239,8 @@ def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(
         patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))
         ended = workplace.runner("import", "specs/tasks.md")
     assert ended.code == 0
-    assert asked.getvalue().count("which command proves them?") == 1
-    assert "(`python -m pytest -q` runs its tests; `=` takes that)" in asked.getvalue()
+    assert asked.getvalue().count("which command tests them?") == 1
+    assert "(type `=` to use `python -m pytest -q`, which runs its tests)" in asked.getvalue()
     plan = workplace.read("TASK-GRAPH.md")
     assert (f"(unit): `{proof}`" in plan) == bool(proof)
     again = workplace.runner("import", "specs/tasks.md")
@@ -262,5 +262,5 @@ def test_an_address_that_answers_no_http_is_told(workplace):
         ended = workplace.runner("import", address)
         answering.join()
     assert ended.code == 2, ended.said
-    assert "it cannot be fetched" in ended.said
-    assert "hint: save it, and name the file" in ended.said
+    assert "cannot fetch it" in ended.said
+    assert "hint: save it, then name the file" in ended.said

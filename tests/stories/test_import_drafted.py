@@ -61,10 +61,10 @@ def test_files_and_proofs_are_drafted_and_the_words_of_the_list_stay(listed, dra
     assert said.code == 3, said.said
     assert plan_of(listed) == before
     assert "DRAFT-1 waits" in said.out
-    assert "asked, but not covered: Talk about it (specs/tasks.md:8)" in said.out
-    assert "taken out, draft:5: Command" in said.out
-    assert "taken out, draft:1: another title of TASK-008" in said.out
-    assert "TASK-009: marked as done there, so unproven here" in said.out
+    assert "requested, but not covered: Talk about it (specs/tasks.md:8)" in said.out
+    assert "removed, draft:5: Command" in said.out
+    assert "removed, draft:1: a different title for TASK-008" in said.out
+    assert "TASK-009: marked as done in the list, so unproven here" in said.out
     assert "T003 Count" not in drafter.asked[0]
     assert "## TASK-010: Count the words" in drafter.asked[0]
     assert "## TASK-009" not in drafter.asked[0]
@@ -82,13 +82,13 @@ def test_files_and_proofs_are_drafted_and_the_words_of_the_list_stay(listed, dra
     assert listed.status_line("TASK-011") == (
         "- Status: BLOCKED — imported without output files and proof"
     )
-    assert "nothing is new" in listed.runner("import", "specs/tasks.md").out
+    assert "no new tasks" in listed.runner("import", "specs/tasks.md").out
 
 
 def test_while_it_waits_the_list_is_known_and_its_ids_are_given(listed, drafter):  # noqa: F811
     drafter.says(ANSWER)
     listed.runner("import", "specs/tasks.md", "--draft", "--trust")
-    assert "nothing is new" in listed.runner("import", "specs/tasks.md").out
+    assert "no new tasks" in listed.runner("import", "specs/tasks.md").out
     listed.write({"todo.md": "- [ ] Sing `song.txt`\n"})
     assert "as TASK-012" in listed.runner("import", "todo.md").out
     assert listed.runner("approve", "DRAFT-1").code == 0
@@ -98,7 +98,7 @@ def test_while_it_waits_the_list_is_known_and_its_ids_are_given(listed, drafter)
     ("answer", "said"),
     [
         (ANSWER.replace("- TASK-011: none", "- nothing: none"), "TASK-011 is not in the answer"),
-        (ANSWER.replace("TASK-010: Count", "TASK-020: Count"), "TASK-020 is none of the tasks"),
+        (ANSWER.replace("TASK-010: Count", "TASK-020: Count"), "TASK-020 is not one of the tasks"),
         (ANSWER.replace("TASK-010: Count", "TASK-009: Count"), "TASK-009 is or was another task"),
         (ANSWER.replace("`count.py`", "`../count.py`"), "../count.py"),
         (ANSWER.replace("`count.py`", "`runner.toml`"), "runner.toml"),
@@ -135,7 +135,7 @@ def test_a_list_with_all_its_proofs_is_imported_at_once(listed, drafter):  # noq
     listed.write({"todo.md": "- [ ] Sing `song.txt`\n- [x] Dance `dance.txt`\n"})
     done = listed.runner("import", "todo.md", "--draft", "--trust", "--test", "test -s song.txt")
     assert done.code == 0, done.said
-    assert "came into TASK-GRAPH.md" in done.out
+    assert "added to TASK-GRAPH.md" in done.out
     assert drafter.asked == []
 
 
@@ -148,7 +148,7 @@ def test_flags_that_have_no_place_beside_it_are_told(listed, flag):
 
 def test_what_is_marked_before_its_turn_is_told_and_left_alone(listed):
     said = listed.runner("import", "specs/tasks.md").out
-    assert "marked as done before what they come after: TASK-009; not built again" in said
+    assert "marked as done before their dependencies: TASK-009; not rebuilt" in said
 
 
 def test_a_stop_says_its_own_words_and_leaves_nothing_half(listed, drafter, tmp_path):  # noqa: F811
@@ -166,7 +166,7 @@ def test_a_stop_says_its_own_words_and_leaves_nothing_half(listed, drafter, tmp_
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=90)
     assert process.returncode == 130, said
-    assert "drafting was stopped; nothing of it waits, and no file was changed" in said
+    assert "drafting was interrupted; no draft was saved and no file was changed" in said
     assert plan_of(listed) == before
     assert listed.runner("review", "--json").document["waiting"] == []
     with contextlib.suppress(psutil.NoSuchProcess):

@@ -125,7 +125,7 @@ def test_what_is_not_met_goes_back_with_the_sentence(shop):
     ("changed", "asked"),
     [
         ({"A2": item("cannot tell")}, "A2: the reviewer cannot tell whether it is met"),
-        ({"A2": item(test="idle")}, "A2: the reviewer's evidence does not hold"),
+        ({"A2": item(test="idle")}, "A2: the reviewer's evidence is not valid"),
     ],
 )
 def test_what_a_reader_cannot_show_waits_for_a_person(shop, changed, asked):
@@ -156,7 +156,7 @@ def test_assurance_has_what_is_not_independent_wait_for_a_person(shop):
     shop = shop(answer(), assurance="independent", review_command="cat {context}")
     ended = shop.run()
     assert ended.code == 3, ended.said
-    assert "no independent evidence" in shop.runner("review").said
+    assert "needs independent evidence" in shop.runner("review").said
     assert len(shop.happened("attempt.started")) == 1
     assert shop.runner("approve", "TASK-001").code == 0
     ended = shop.run()
@@ -198,6 +198,6 @@ def test_assurance_refuses_a_task_without_acceptance_items(shop, place):
     shop.edit_plan("- A2: ", "- ")
     found = shop.runner("validate")
     assert found.code != 0
-    assert "no line of Acceptance has an id" in found.said
+    assert "no line of Acceptance has one" in found.said
     assert shop.run().code != 0
     assert not shop.happened("attempt.started")

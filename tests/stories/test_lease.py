@@ -109,7 +109,7 @@ def test_a_holder_that_sleeps_for_three_ttl_lands_nothing_once_another_has_it(te
     building.send_signal(signal.SIGCONT)
     code, said = ended(building)
     assert code == 6, said
-    assert "nothing more lands here, and what is proven is kept" in said
+    assert "nothing more lands here; proven work is saved" in said
     assert team.at("main") == built
     assert team.landings == ["TASK-001", "TASK-002"]
     assert first.landings == []
@@ -222,9 +222,9 @@ def test_what_was_kept_lands_later_without_being_made_again(team, gate, tmp_path
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["lease", "--take"], 2, "taking a lease needs a reason"),
-        (["lease", "--reason", "x"], 2, "--reason is for --take"),
-        (["lease"], 0, "nobody builds main of origin"),
+        (["lease", "--take"], 2, "--take needs --reason"),
+        (["lease", "--reason", "x"], 2, "--reason works only with --take"),
+        (["lease"], 0, "no run is building main of origin"),
     ],
 )
 def test_the_command_says_what_it_needs(team, words, code, said):
@@ -265,12 +265,12 @@ def test_without_atomic_pushes_nothing_begins(team):
     first = team.begin(*tasks())
     code, said = team.run(first)
     assert code == 2
-    assert "takes no lease of main" in said
+    assert "rejected the lease of main" in said
     assert "does not support --atomic push" in said
     assert first.landings == []
     code, said = team.run(first, "doctor", "--remote")
     assert code == 3
-    assert "no lease can be held there" in said
+    assert "leases do not work there" in said
 
 
 PROTECTED = 'case "$1" in refs/heads/main) echo protected >&2; exit 1;; esac'
@@ -284,13 +284,13 @@ def test_a_protected_branch_is_told_before_anything_runs(team, hook, text):
     team.hook(hook, text)
     code, said = team.run(first)
     assert code == 2, said
-    assert "origin takes no push to main: " in said
+    assert "origin does not accept pushes to main: " in said
     assert "declined" in said
     assert "runner run --branch NAME" in said
     assert not team.at(LEASE)
     code, said = team.run(first, "doctor", "--remote")
     assert code == 3
-    assert "main takes no push: " in said
+    assert "main rejects pushes: " in said
     assert team.at("main") == tip
     code, said = team.run(first, "run", "--trust", "--yes", "--branch", "mine")
     assert code == 0, said
@@ -316,7 +316,7 @@ def test_a_branch_that_is_protected_meanwhile_keeps_the_work_and_stops_the_run(t
     gate.touch()
     code, said = ended(building)
     assert code == 6
-    assert "origin does not take the push to main" in said
+    assert "origin rejected the push to main" in said
     assert "protected" in said
     assert first.landings == []
     assert first.git("for-each-ref", "refs/runner/held")
@@ -351,7 +351,7 @@ def test_a_remote_that_vanishes_in_the_middle_is_waited_for(team, gate, back):
     else:
         code, said = ended(building)
         assert code == 6
-        assert "it is not known whether the last landing arrived there" in said
+        assert "it is unknown whether the last landing arrived there" in said
         assert first.landings == []
         away.rename(team.bare)
         code, said = team.run(first)
@@ -370,7 +370,7 @@ def test_another_persons_push_meanwhile_is_never_overwritten(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 6
-    assert "somebody pushed to main of origin meanwhile" in said
+    assert "somebody pushed to main of origin during" in said
     assert team.at("main") == theirs
     assert team.run(first)[0] == 6
     first.git("pull", "-q", "--ff-only")
@@ -406,7 +406,7 @@ def test_a_persons_own_commit_is_not_pushed_unasked(team, gate):
     first.commit({"mine.txt": "mine"})
     code, said = team.run(first)
     assert code == 3
-    assert "main has commits that origin has not" in said
+    assert "main has commits that origin does not have" in said
     first.git("push", "-q", "origin", "main")
     building = team.start(first)
     until(Path(f"{gate}.met").exists, "an attempt")
@@ -415,7 +415,7 @@ def test_a_persons_own_commit_is_not_pushed_unasked(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 6
-    assert "are not the same any more" in said
+    assert "have diverged" in said
     assert team.at("main") == pushed
 
 

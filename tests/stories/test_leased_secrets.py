@@ -167,5 +167,5 @@ def test_bad_settings_are_told_with_their_line(workplace, text):
 def test_doctor_says_where_it_comes_from(workplace, vault):
     settle(workplace, f'[secret.API_TOKEN]\ncommand = "{vault}"\n')
     workplace.plan(a_user())
-    assert "by a command vault, asked in each attempt" in workplace.runner("doctor").out
+    assert "from a command vault, read in each attempt" in workplace.runner("doctor").out
     assert asked(workplace) == 0

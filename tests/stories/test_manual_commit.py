@@ -94,7 +94,7 @@ def test_there_must_be_something_below_it(workplace):
 
 def test_a_run_says_what_is_not_committed(shop):
     assert (
-        "note: 3 files landed and not committed: runner pipeline commit-by-task" in shop.run().out
+        "note: 3 files landed but not committed: runner pipeline commit-by-task" in shop.run().out
     )
 
 

@@ -63,7 +63,7 @@ def test_without_a_terminal_the_question_waits_and_an_approval_is_remembered(sho
     assert shop.statuses == {ONE: "BLOCKED"}
     assert shop.landings == []
     listed = shop.runner("review")
-    assert f"1. {ONE} Write — write_file docs/a.md waits for your word" in listed.out
+    assert f"1. {ONE} Write — write_file docs/a.md waits for your answer" in listed.out
     assert "wants to call write_file docs/a.md (the rule" in listed.out
     (waiting,) = shop.runner("review", "--json").document["waiting"]
     assert waiting["kind"] == "permission"
@@ -81,7 +81,7 @@ def test_a_no_is_told_with_its_reason_and_is_not_asked_again(asking):
     assert Asking.heard == [None]
     assert asking.runner("edit", "1").code == 2
     said = asking.runner("reject", "1", "--reason", "read the copy")
-    assert said.out.startswith(f"{ONE} goes on without it\n")
+    assert said.out.startswith(f"{ONE}: permission denied, it continues without\n")
     ended = asking.run("--no-verify-at-end")
     assert ended.code == 1
     assert set(Asking.heard[1:]) == {
@@ -123,8 +123,7 @@ def test_a_plan_that_names_a_denied_file_is_refused_at_once_with_the_rule(workpl
     (found,) = workplace.happened("attempt.finished")[0]["findings"]
     assert (found["check"], found["path"]) == ("plan", "a.txt")
     assert found["message"] == (
-        'the rule "deny write_file a.txt" of the repository\'s settings does not let this file '
-        "be written"
+        'the rule "deny write_file a.txt" of the repository\'s settings forbids writing this file'
     )
     assert "build" not in [one["mode"] for one in workplace.happened("attempt.started")]
 

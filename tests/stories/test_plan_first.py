@@ -90,8 +90,8 @@ def test_in_plan_mode_the_tree_is_asked_whether_anything_was_written(planned, ca
     assert modes(calls) == ["plan"] * 4
     found = shop.happened("attempt.finished", "TASK-001")[-1]["findings"]
     assert [one["message"] for one in found] == [
-        "'a.txt' was written in plan mode, where nothing may be",
-        "'c.txt' was written in plan mode, where nothing may be",
+        "'a.txt' was written in plan mode, which must not write files",
+        "'c.txt' was written in plan mode, which must not write files",
     ]
     assert shop.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
     assert shop.branches == ["main"]
@@ -155,7 +155,7 @@ def test_work_that_goes_beyond_its_plan_twice_is_planned_again(planned, calls):
     ended = run(shop)
     assert modes(calls) == ["plan", "execute", "execute", "plan", "execute"], ended.said
     assert (
-        "building it went beyond it twice: b.txt"
+        "the build wrote files outside the plan twice: b.txt"
         in (shop.happened("plan.reviewed", "TASK-001")[1]["reason"])
     )
 
@@ -236,7 +236,7 @@ def test_a_plan_is_made_and_shown_and_the_next_run_builds_it(planned, calls):
     made = shop.runner("plan", "1", "--trust", "--no-sandbox")
     assert (made.code, modes(calls)) == (0, ["plan"]), made.said
     assert made.out.startswith("# Plan for TASK-001\n")
-    assert made.err.endswith("asks you); the next run builds it: runner run TASK-001\n")
+    assert made.err.endswith("--plan-review prompt); the next run builds it: runner run TASK-001\n")
     assert (shop.landings, shop.dirt, shop.has("a.txt")) == ([], [], False)
     shown = shop.runner("plan", "TASK-001", "--json").document
     assert (shown["standing"], shown["plan"]["steps"]) == ("approved", ["Write it"])
@@ -269,12 +269,12 @@ def test_where_no_plan_fits_the_command_says_so(planned):
 def test_what_cannot_be_planned_is_told_why(planned):
     shop = planned(says(a_plan("a.txt")), "echo a > a.txt", "Depends on: TASK-002")
     assert shop.runner("plan", "1").err == (
-        "runner: TASK-001 waits for TASK-002: a plan would not see what they build\n"
+        "runner: TASK-001 waits for TASK-002: a plan made now would not see their work\n"
         "hint: runner run TASK-002\n"
     )
     assert shop.runner("plan", "2").err == (
-        "runner: TASK-002 is built by blocks, which plans nothing\n"
-        "hint: plans are made by agents and models: - Implementer: …\n"
+        "runner: TASK-002 is built by blocks, which makes no plans\n"
+        "hint: only agents and models make plans: set - Implementer: …\n"
     )
 
 

@@ -47,7 +47,7 @@ def test_new_work_is_pending_again_with_its_draft_kept(place, edit, words):
     assert words in reopened["note"]
     assert DRAFT in reopened["note"]
     assert f"TASK-001 did not land — {reopened['note']}" in ended.err
-    assert "DONE no more" not in ended.said
+    assert "no longer DONE" not in ended.said
     assert place.happened("plan.updated")[-1]["plan"].startswith("sha256:")
     assert len(place.happened("attempt.started")) == 1
     again = place.run("--no-sandbox")
@@ -134,14 +134,14 @@ def test_the_plan_of_another_branch_is_no_edit_of_this_one(place):
     ended = place.run("--no-sandbox", "--allow-dirty")
     assert ended.code == 6, ended.said
     (blocked,) = place.happened("task.blocked")
-    assert "the run began on main; now it is other" in blocked["note"]
+    assert "the run began on main; HEAD is now other" in blocked["note"]
 
 
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
         (f"s/^{OTHER}/{NEW}/", "it was edited: prose"),
-        ("/^## TASK-002/,$d", "it was taken out of the plan"),
+        ("/^## TASK-002/,$d", "it was removed from the plan"),
     ],
 )
 def test_what_was_not_begun_for_an_edit_is_told_with_the_edit(place, edit, words):

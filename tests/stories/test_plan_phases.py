@@ -109,7 +109,7 @@ def test_phases_are_built_one_after_the_other_and_land_as_one_commit(phased, cal
         Path(f"{calls}.brief.execute.2").read_text(),
     )
     assert "Now build phase 1 of 2: First; leave the later phases alone." in told[0]
-    assert "Now build phase 2 of 2: Second; the phases before it are in the files" in told[1]
+    assert "Now build phase 2 of 2: Second; the earlier phases are already in the files" in told[1]
     assert shop.git("for-each-ref", "refs/runner/phases") == ""
 
 

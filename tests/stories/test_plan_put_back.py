@@ -127,7 +127,7 @@ def test_what_landed_is_not_built_again(cut_off, tidy):
     assert cut_off.read("TASK-GRAPH.md").count("PENDING") == COUNT
     assert cut_off.statuses["TASK-001"] == "DONE"
     ended = all_built_once(cut_off)
-    assert "older text" in ended.err
+    assert "restored to an older version" in ended.err
 
 
 def test_a_stash_that_comes_back_afterwards_changes_nothing(cut_off):
@@ -284,7 +284,7 @@ def test_one_more_try_is_heard_where_no_work_is_taken_back(workplace, stuck):
 def test_a_text_that_takes_work_back_asks_for_no_other_try_either(workplace, stuck):
     tried = stuck(2)
     workplace.git("checkout", "--", "TASK-GRAPH.md")
-    assert "older text" in workplace.run().err
+    assert "restored to an older version" in workplace.run().err
     assert len(workplace.happened("attempt.started", "TASK-002")) == tried
     assert workplace.landings == ids(1)
 

@@ -58,7 +58,7 @@ def test_all_of_it_is_published_by_one_push_and_the_persons_branch_follows(team,
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
-    assert "on branch unpublished/main; main follows once all is published" in said
+    assert "on branch unpublished/main; main is updated once everything is published" in said
     assert f"published: main of origin is at {first.head[:12]}" in said
     assert team.landings == ["TASK-001", "TASK-002"]
     assert branch_of(first) == "main"
@@ -82,7 +82,7 @@ def test_what_moved_meanwhile_is_merged_and_proven_with_it_before_the_push(team,
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
-    assert f"origin has moved: merged {theirs[:12]}, and proven together with it" in said
+    assert f"origin has moved: merged {theirs[:12]}; everything is re-tested" in said
     assert team.git("merge-base", "main", theirs) == theirs
     assert team.landings == ["TASK-001", "TASK-002"]
     assert first.head == team.at("main")
@@ -107,7 +107,7 @@ def test_what_fails_together_with_what_moved_is_not_published(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 4, said
-    assert "nothing is published: what is done is on unpublished/main" in said
+    assert "nothing was published: finished work is on unpublished/main" in said
     assert team.at("main") == theirs
     assert branch_of(first) == APART
     second.git("rm", "-q", "theirs.txt")
@@ -125,7 +125,7 @@ def test_a_build_that_is_not_whole_stays_here_and_goes_on_later(team):
     before, own = team.at("main"), first.head
     code, said = run(team, first, RUNNER_ATTEMPTS="1")
     assert code != 0, said
-    assert "nothing is published: what is done is on unpublished/main" in said
+    assert "nothing was published: finished work is on unpublished/main" in said
     assert team.at("main") == before
     assert first.git("rev-parse", "main") == own
     assert first.landings == ["TASK-001"]
@@ -145,11 +145,11 @@ def test_lines_that_both_changed_are_a_persons_to_merge(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 6, said
-    assert "do not fit what is built here: 1.txt" in said
+    assert "conflict with what was built here: 1.txt" in said
     assert team.at("main") == theirs
     code, said = run(team, first)
     assert code == 6, said
-    assert "do not fit" in said
+    assert "conflict with" in said
     first.git("pull", "-q", "--no-rebase", "-X", "ours", "origin", "main")
     code, said = run(team, first)
     assert code == 0, said
@@ -182,7 +182,7 @@ def test_commits_of_a_person_are_not_pushed_along_unasked(team):
     before = team.at("main")
     code, said = run(team, first)
     assert code == 3, said
-    assert "main has commits that origin has not: they would be pushed along" in said
+    assert "main has commits that origin does not have: publishing would push them as well" in said
     assert (branch_of(first), team.at("main")) == ("main", before)
 
 
@@ -196,7 +196,7 @@ def test_a_persons_branch_with_commits_of_its_own_is_left_to_them(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
-    assert "note: main here has commits that are not published" in said
+    assert "note: main here has unpublished commits" in said
     assert team.landings == ["TASK-001", "TASK-002"]
     assert (branch_of(first), first.git("rev-parse", "main")) == (APART, own)
 
@@ -243,7 +243,7 @@ def test_without_publish_it_says_nothing_and_a_saved_plan_is_refused(team):
     assert run(team, first, "run", "--plan-out", str(file), "--trust")[0] == 0
     code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
     assert code == 2, said
-    assert "another branch is built than the one that was looked at" in said
+    assert "builds a different branch than the saved one" in said
     code, said = run(team, first, RUNNER_PUBLISH="none")
     assert code == 0, said
     assert branch_of(first) == "main"

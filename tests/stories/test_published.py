@@ -95,7 +95,7 @@ def test_without_a_remote_the_draft_stays_here(workplace, monkeypatch):
     stuck(workplace, monkeypatch)
     ended = workplace.run("--draft-pr")
     assert ended.code == 5
-    assert "no draft pull request is opened: there is no remote" in ended.err
+    assert "no draft pull request is opened: git has no remote" in ended.err
 
 
 def test_nothing_is_pushed_unasked(workplace, forge, monkeypatch):
@@ -145,7 +145,7 @@ def test_what_is_missing_is_said_before_anything_is_shipped(done, forge, monkeyp
     assert ended.code == 2
     assert "gh is not installed" in ended.err
     done.git("remote", "remove", "origin")
-    assert "there is no remote" in done.runner("ship", "--pr", "--trust").err
+    assert "git has no remote" in done.runner("ship", "--pr", "--trust").err
     assert done.happened("ship.declared") == []
 
 
@@ -153,7 +153,7 @@ def test_the_branch_that_requests_go_into_is_no_branch_for_one(done, forge):
     done.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/work")
     ended = done.runner("ship", "--pr", "--trust")
     assert (ended.code, done.happened("ship.declared")) == (3, [])
-    assert "work is where origin takes pull requests into" in ended.err
+    assert "work is the branch that pull requests to origin target" in ended.err
     assert "git switch -c ship-shop" in ended.err
 
 
@@ -162,13 +162,13 @@ def test_the_remote_is_asked_for_that_branch_where_the_clone_does_not_know_it(do
     done.git(f"--git-dir={forge.bare}", "symbolic-ref", "HEAD", "refs/heads/work")
     ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
     assert (ended.code, done.happened("ship.declared")) == (3, [])
-    assert "work is where origin takes pull requests into" in ended.err
+    assert "work is the branch that pull requests to origin target" in ended.err
     assert not forge.has("v1")
     done.git("switch", "-q", "-c", "else")
     forge.bare.rename(forge.bare.with_name("gone"))
     ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
     assert (ended.code, done.happened("ship.declared")) == (3, [])
-    assert "origin does not say which branch it takes pull requests into" in ended.err
+    assert "cannot find the default branch of origin" in ended.err
 
 
 def test_main_is_not_pushed_to_a_remote_that_has_no_branch_yet(done, forge):
@@ -187,7 +187,7 @@ def test_nothing_is_ever_forced(done, forge):
     theirs = forge.has("work")
     ended = done.runner("ship", "--pr", "--trust")
     assert ended.code == 6, ended.said
-    assert "origin does not take the push" in ended.err
+    assert "the push to origin failed" in ended.err
     assert forge.has("work") == theirs
     assert forge.made == []
 

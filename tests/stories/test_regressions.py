@@ -57,7 +57,7 @@ def test_a_change_that_breaks_another_task_is_held_and_the_run_halts(halted):
     assert ended.code == 4
     assert workplace.statuses == HALTED
     assert "TASK-003 changed rules.py:2; TC-002 fails" in workplace.status_line("TASK-002")
-    assert "waits for approve or reject of TASK-002" in workplace.status_line("TASK-003")
+    assert "waits for you to approve or reject TASK-002" in workplace.status_line("TASK-003")
     assert workplace.read("rules.py") == OVERLAP
     assert "test_rules.py" in workplace.git("ls-tree", "--name-only", DRAFT)
     for way in ("runner approve TASK-002", "runner reject TASK-003"):

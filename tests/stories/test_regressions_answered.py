@@ -64,7 +64,7 @@ def test_the_change_is_one_item_with_what_it_breaks_and_both_ways_out(halted):
     assert "keep it: `runner approve TASK-002 TASK-003`" in said
     assert "drop it: `runner reject TASK-004 --reason …`" in said
     assert "1. TASK-002 API" in said
-    assert "built anew on the held change of TASK-004" in said
+    assert "rebuilt on the held change of TASK-004" in said
     assert "+touching" in halted.runner("review", "TASK-004").out
 
 
@@ -87,7 +87,7 @@ def test_a_program_reads_the_same(halted):
 def test_every_victim_is_approved_before_anything_is_built(halted):
     said = halted.runner("approve", "1")
     assert said.code == 0
-    assert "TASK-004 lands once TASK-003 is approved, too: runner approve TASK-003" in said.out
+    assert "TASK-004 lands once TASK-003 is approved as well: runner approve TASK-003" in said.out
     assert "breaks TASK-002 (approved)" in halted.runner("review").out
     assert halted.run("--no-sandbox").code == 3
     assert halted.statuses == HALTED
@@ -104,7 +104,7 @@ def test_the_culprit_itself_is_nothing_to_approve(halted):
 def test_what_failed_is_not_reused(halted):
     said = halted.runner("approve", "TASK-002", "--reuse")
     assert said.code == 2
-    assert "nothing to reuse" in said.err
+    assert "it cannot be reused" in said.err
 
 
 def test_a_held_change_is_not_edited(halted):
@@ -115,7 +115,7 @@ def test_all_that_it_breaks_is_approved_at_once_and_lands_together(halted):
     halted.edit_plan("grep -qx apart", "grep -q .")
     halted.edit_plan("grep -qx apart", "grep -q .")
     said = halted.runner("approve", "--all")
-    assert "TASK-002, TASK-003 built anew on TASK-004" in said.out
+    assert "TASK-002, TASK-003 rebuilt on TASK-004" in said.out
     ended = halted.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert set(halted.statuses.values()) == {"DONE"}
@@ -131,7 +131,7 @@ def test_a_no_to_the_change_or_to_what_it_breaks_is_the_same(halted, named):
     evidence = halted.runner("evidence", "TASK-002", "--json").document["evidence"]
     said = halted.runner("reject", named, "--reason", "keep them apart")
     assert said.code == 0
-    assert f"TASK-004 rejected; its work is kept on {DRAFT}" in said.out
+    assert f"TASK-004 rejected; its work is saved on {DRAFT}" in said.out
     assert "TASK-002, TASK-003 are DONE again" in said.out
     assert halted.statuses == HALTED | {
         "TASK-002": "DONE",
@@ -141,7 +141,7 @@ def test_a_no_to_the_change_or_to_what_it_breaks_is_the_same(halted, named):
     assert DRAFT in halted.branches
     assert not halted.git("for-each-ref", "refs/runner/held")
     assert staged(halted) == ()
-    assert halted.runner("review").out == "nothing waits for you\n"
+    assert halted.runner("review").out == "nothing is waiting for you\n"
     assert "keep them apart" in halted.runner("why", "TASK-004").out
     assert "keep them apart" in halted.runner("brief", "TASK-004").out
     again = halted.runner("evidence", "TASK-002", "--json").document["evidence"]
@@ -299,7 +299,7 @@ def test_a_test_that_the_change_broke_is_not_weakened_unasked(workplace):
     assert ended.code == 4, ended.said
     assert workplace.read("rule.py") == "def limit():\n    return 1\n"
     said = workplace.runner("review", "TASK-002").out
-    assert "`test_api.py::test_limit` as it was fails on this code" in said
+    assert "`test_api.py::test_limit` fails in its earlier version on this code" in said
     assert workplace.runner("approve", "TASK-002").code == 0
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said

@@ -53,18 +53,18 @@ def test_it_is_ended_in_time_gives_way_to_the_end_of_a_run_and_waits_out_an_over
 
     ended, sessions = again(approved(lingers), ATTEMPT_MINUTES="0.005", ATTEMPTS="2")
     assert (ended.code, sessions) == (4, 2), ended.said
-    assert "budget: one attempt may take 0.005 minutes, and this one was ended" in ended.err
+    assert "budget: the attempt was stopped at its limit of 0.005 minutes" in ended.err
     assert "cancelled" not in ended.said
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
 
     workplace.runner("approve", "TASK-002")
     ended, sessions = again(approved(OVERLOADED), BACKOFF="100", RUN_MINUTES="0.01")
     assert (ended.code, sessions) == (4, 1), ended.said
-    why = "could not be built on it (the 0.01 minutes of the run are used up)"
+    why = "could not be built on it (the run has used its limit of 0.01 minutes)"
     assert why in workplace.runner("show", "TASK-003").out
 
     workplace.runner("approve", "TASK-002")
     ended, sessions = again(approved(OVERLOADED, OVERLOADED, FITS), BACKOFF="0.05")
     assert (ended.code, sessions) == (0, 3), ended.said
-    assert ended.err.count("TASK-002 is tried again in 0.") == 2
+    assert ended.err.count("TASK-002 is retried in 0.") == 2
     assert workplace.statuses["TASK-003"] == "DONE"

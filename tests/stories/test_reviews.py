@@ -67,7 +67,7 @@ def test_what_was_approved_lands_without_calling_the_implementer_again(workplace
     assert run(workplace).code == 0
     assert (times(calls), workplace.read("out.txt")) == (1, "attempt 1\n")
     assert "Review: applied" in workplace.git("log", "--format=%B")
-    assert workplace.runner("review").out == "nothing waits for you\n"
+    assert workplace.runner("review").out == "nothing is waiting for you\n"
 
 
 def test_a_rejection_is_the_next_attempts_brief_and_counts_as_none(workplace, calls):
@@ -108,7 +108,7 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
     assert "BLOCKED TASK-001 (review)" in ended.out
     assert not workplace.has("out.txt")
     line = workplace.status_line("TASK-001")
-    assert "review failed; it gave again what was refused before" in line
+    assert "review failed; it repeated output that was rejected before" in line
 
 
 # --- by a command, and by the repository ----------------------------------------------
@@ -175,7 +175,7 @@ def test_a_saved_edit_is_approved_and_only_the_other_files_are_asked_for(workpla
     with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
         heard = terminal.until("[w]ait?")
         terminal.send("e")
-        terminal.until("proving your edit", after=heard)
+        terminal.until("testing your edit", after=heard)
         terminal.until("same.txt (2 of 2)", after=heard)
         terminal.until("[w]ait?", after=terminal.said.index("same.txt (2 of 2)"))
         terminal.send("a")
@@ -223,7 +223,7 @@ def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(work
         time.sleep(2)  # the other one asks by now, too
         terminal.send("\x03")
         terminal.wait()
-    assert "it did not end in time" not in terminal.said
+    assert "it did not stop in time" not in terminal.said
     assert len(workplace.happened("attempt.finished")) == 2
     assert workplace.run("--review", "off", "--no-sandbox").code == 0
 

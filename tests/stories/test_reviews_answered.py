@@ -82,11 +82,11 @@ def test_an_approval_is_told_by_every_command_at_once(waiting):
     waiting.runner("approve", "1")
     approved = "approved: lands with the next `runner`"
     assert approved in told(waiting, "status")
-    assert told(waiting, "review") == f"nothing waits for you\nTASK-001 Work — {approved}\n"
+    assert told(waiting, "review") == f"nothing is waiting for you\nTASK-001 Work — {approved}\n"
     assert waiting.runner("review", "--json").document["waiting"] == []
     assert told(waiting, "next") == "TASK-001  Work\n"
     assert "would run now" in told(waiting, "why", "TASK-001")
-    assert told(waiting, "approve", "--all") == "nothing waits for you\n"
+    assert told(waiting, "approve", "--all") == "nothing is waiting for you\n"
 
 
 def test_a_rejection_is_told_too_and_takes_an_approval_back(waiting, calls):
@@ -94,7 +94,7 @@ def test_a_rejection_is_told_too_and_takes_an_approval_back(waiting, calls):
     assert waiting.runner("reject", "TASK-001", "--reason", "shorter").code == 0
     assert "rejected: is tried again" in told(waiting, "status")
     assert "shorter" in told(waiting, "why", "TASK-001")
-    assert told(waiting, "review") == "nothing waits for you\n"
+    assert told(waiting, "review") == "nothing is waiting for you\n"
     run(waiting)
     assert times(calls) > 1
     assert not waiting.has("a.txt")
@@ -127,14 +127,14 @@ def built(workplace, monkeypatch, calls, reviewer=""):
 def test_nobody_is_called_to_build_what_nobody_could_review(workplace, monkeypatch, calls):
     ended = built(workplace, monkeypatch, calls)
     assert (ended.code, calls.exists()) == (3, False)
-    assert "review is auto, and nothing reviews; set review_command or [model] review" in ended.out
+    assert "review is auto, but no reviewer is set; set review_command or [model]" in ended.out
     assert "BLOCKED TASK-001 (tool)" in ended.out
 
 
 def test_a_reviewing_command_that_cannot_start_is_no_rejection(workplace, monkeypatch, calls):
     ended = built(workplace, monkeypatch, calls, "/no/such/reviewer")
     assert (ended.code, times(calls)) == (3, 1)
-    assert "(tool): the reviewing command cannot run (exit 127)" in ended.out
+    assert "(tool): the review command cannot run (exit 127)" in ended.out
     assert "sandbox_read" in told(workplace, "why", "TASK-001")
     assert built(workplace, monkeypatch, calls, "cat > /dev/null").code == 0
 

@@ -31,7 +31,7 @@ def test_what_cannot_be_a_branch_is_told_and_nothing_runs(workplace, name):
     workplace.plan(ONE)
     ended_ = workplace.runner("run", "--trust", f"--branch={name}")
     if name:
-        assert (ended_.code, "no branch can be called so" in ended_.err) == (2, True), ended_.err
+        assert (ended_.code, "invalid branch name" in ended_.err) == (2, True), ended_.err
         assert workplace.landings == []
     else:
         assert ended_.code == 0, "none was named"
@@ -47,11 +47,11 @@ def test_beside_a_dry_run_and_what_is_in_its_way_it_is_told(workplace):
     (workplace.root / "page.txt").write_text("mine\n")
     ended_ = workplace.runner("run", "--trust", "--branch", "main")
     assert ended_.code == 6, ended_.err
-    assert "git does not switch to main" in ended_.err
+    assert "git cannot switch to main" in ended_.err
     assert "page.txt" in ended_.err
     assert (workplace.root / "page.txt").read_text() == "mine\n"
     ended_ = workplace.runner("run", "-n", "--branch", "main")
-    assert (ended_.code, "tell of the branch that is checked out" in ended_.err) == (2, True)
+    assert (ended_.code, "work only on the checked-out branch" in ended_.err) == (2, True)
 
 
 @pytest.fixture
@@ -83,16 +83,16 @@ def test_commits_that_the_remote_lacks_are_not_taken_along(team):
     first.commit({"mine.txt": "not pushed\n"})
     code, said = team.run(first, "run", "--trust", "--yes", "--branch", "mine")
     assert code == 3, said
-    assert "HEAD has commits that origin has not" in said
+    assert "HEAD has commits that are not on origin" in said
     assert (team.at("mine"), branch_of(first)) == ("", "main")
     first.git("push", "-q", "origin", "main")
     first.git("push", "-q", "origin", "main:mine")
     team.git("update-ref", "refs/heads/mine", "main~1")
     code, said = team.run(first, "run", "--trust", "--yes", "--branch", "mine")
     assert code == 6, said
-    assert "origin has a branch mine already, which is not here" in said
+    assert "branch mine exists on origin but not in this clone" in said
     team.hook("pre-receive", "grep -q heads/topic && echo no topics here && exit 1; exit 0")
     code, said = team.run(first, "run", "--trust", "--yes", "--branch", "topic")
     assert code == 6, said
-    assert "origin does not take the branch topic" in said
+    assert "origin rejected the branch topic" in said
     assert branch_of(first) == "main"

@@ -103,7 +103,7 @@ def test_what_was_saved_is_said_at_the_end_and_by_status(workplace):
     workplace.plan(*in_row("true", "true", "true"))
     ended = workplace.run("--no-sandbox")
     assert "proofs: 1 command, " in ended.out
-    assert "; 2 stood, " in ended.out
+    assert "; 2 cached, " in ended.out
     said = workplace.runner("status", "--costs", "--json").document
     assert said["proofs"]["test"]["commands"] == 1
     assert said["proofs"]["test"]["stood"] == 2

@@ -76,9 +76,9 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
 @pytest.mark.parametrize(
     ("fields", "ways"),
     [
-        ((), "mend its section"),
-        (("Requires: secret SHOP_KEY",), "give it what is missing"),
-        (("Requires: tool frobnicate",), "give it what is missing"),
+        ((), "fix its section"),
+        (("Requires: secret SHOP_KEY",), "provide what is missing"),
+        (("Requires: tool frobnicate",), "provide what is missing"),
         (("Requires: root",), "do it yourself"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on
         assert built.statuses == {"TASK-001": "STALE", "TASK-002": "STALE"}
         assert built.runner("approve", "TASK-001").code == 0
         ended = built.run()
-        told = "TASK-001 was built anew and nothing changed; edit its blocks for what was asked"
+        told = "TASK-001 was rebuilt and nothing changed; edit its blocks to make the change"
         assert told in ended.err, ended.said
         assert ended.code == 0, ended.said
         assert built.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
@@ -167,7 +167,7 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     for said in places:
         assert f"{step}; to retry unchanged: `runner retry TASK-001`" in said
         assert failed in said or said == places[3], said
-    scope = "make this the Output files line of its section, then `runner`:  "
+    scope = "replace the Output files line of its section, then `runner`:  "
     scope += "- Output files: `b.txt`, `c.txt`"
     assert f"next: {scope}" in ended.out
     assert f"next: {scope}" in workplace.runner("why", "2").out
@@ -182,7 +182,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more
     assert "Output files line of its section" not in said
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started", "TASK-001")) == 1
-    assert "has 62,914,560 bytes; a task may propose files of 52,428,800 at most" in said
+    assert "has 62,914,560 bytes; the limit for a file is 52,428,800" in said
     step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
     assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
 

@@ -45,7 +45,7 @@ def test_what_fails_on_a_sessions_changes_is_sent_back_until_it_is_mended(built,
     built.write({"money.py": BAD})
     said = hear("Stop")
     assert said.code == 2
-    assert "the plan's tests fail on what this session changed (money.py):" in said.err
+    assert "the plan's tests fail after this session's changes (money.py):" in said.err
     assert "TASK-001 TC-001 failed" in said.err
     assert "AssertionError: 0" in said.err
     built.write({"money.py": GOOD + "# mended\n"})
@@ -91,7 +91,7 @@ def test_it_is_kept_three_times_and_then_the_person_is_told(built, hear):
     built.write({"money.py": BAD})
     assert [hear("Stop", stop_hook_active=True).code for _ in range(4)] == [2, 2, 2, 0]
     told = json.loads(hear("Stop").out)["systemMessage"]
-    assert told == "runner: 1 still fail after it was told 3 times: runner impact --run"
+    assert told == "runner: 1 still fail after 3 reminders: runner impact --run"
     assert hear("Stop", session="s-2").code == 2
 
 
@@ -101,7 +101,7 @@ def test_commands_that_nobody_trusts_do_not_run_and_nobody_is_held(workplace, he
     workplace.write({"money.py": BAD})
     said = hear("Stop")
     assert said.code == 0
-    assert "not proven" in json.loads(said.out)["systemMessage"]
+    assert "not tested" in json.loads(said.out)["systemMessage"]
 
 
 @pytest.mark.parametrize(

@@ -170,13 +170,13 @@ def test_a_task_alone_is_given_away_and_the_next_one_is_asked(workplace, alone):
 @pytest.mark.parametrize(
     ("fields", "files", "own", "why"),
     [
-        ((), {}, "", "nothing reviews; set review_command"),
-        (("Review: prompt",), {}, 'review_command = "true"\n', "the plan says Review: prompt"),
+        ((), {}, "", "no reviewer is set; set review_command"),
+        (("Review: prompt",), {}, 'review_command = "true"\n', "the plan sets Review: prompt"),
         (
             (),
             {"runner.toml": 'review = "prompt"\n'},
             'review_command = "true"\n',
-            "this repository's settings say review = prompt",
+            "this repository's settings have review = prompt",
         ),
     ],
 )

@@ -34,7 +34,7 @@ def test_applied_writes_of_a_run_land_together_with_its_next_run(waiting):
     assert listed(waiting) == {"a.txt": "waits", "b.txt": "waits", "c.txt": "waits"}
     said = answer(waiting, "apply", "a.txt")
     assert said.code == 0
-    assert said.err == "approved: a.txt; TASK-001 lands when b.txt is approved, too\n"
+    assert said.err == "approved: a.txt; TASK-001 lands once b.txt is approved as well\n"
     assert not waiting.has("a.txt")
     assert listed(waiting) == {"b.txt": "waits", "c.txt": "waits"}
     assert listed(waiting, "--all")["a.txt"] == "approved"
@@ -53,15 +53,15 @@ def test_what_is_decided_is_not_asked_again(waiting):
     assert "it is approved and lands with the next run" in again.err
     told = waiting.runner("staged-write", "list", "--task", "2")
     assert (
-        told.err == "nothing waits for you\n"
-        "1 staged write no longer: runner pipeline staged-write list --all\n"
+        told.err == "nothing is waiting for you\n"
+        "1 staged write settled; list all: runner pipeline staged-write list --all\n"
     )
 
 
 def test_a_rejected_file_takes_its_proposal_with_it(waiting):
     said = answer(waiting, "reject", "a.txt", "--reason", "shorter")
     assert said.code == 1
-    assert said.err == "rejected: a.txt, and with it the whole proposal of TASK-001\n"
+    assert said.err == "rejected: a.txt, with the rest of the proposal of TASK-001\n"
     assert listed(waiting, "--all") == {"c.txt": "waits"}
 
 

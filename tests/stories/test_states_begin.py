@@ -12,14 +12,14 @@ def test_a_folder_without_git_is_told_to_git_init(tmp_path, alone):
     folder.root.mkdir()
     ended = folder.run()
     assert ended.code == 2
-    assert "this folder is in no git repository" in ended.err
+    assert "this folder is not in a git repository" in ended.err
     assert ended.err.endswith("hint: git init\n")
 
 
 def test_a_repository_without_a_plan_is_told_to_init(workplace):
     ended = workplace.run()
     assert ended.code == 2
-    assert "there is no TASK-GRAPH.md here" in ended.err
+    assert "TASK-GRAPH.md not found" in ended.err
     assert ended.err.endswith("hint: runner init\n")
     assert not workplace.has("artifacts")
 
@@ -49,7 +49,7 @@ def test_without_a_user_name_commits_are_made_and_it_is_said(tmp_path, alone):
     nobody.plan(ONE, commit=False)
     ended = nobody.run()
     assert ended.code == 0, ended.said
-    assert "git knows no user.name: commits are made as " in ended.err
+    assert "git user.name is not set: commits are made as " in ended.err
     assert nobody.git("log", "-1", "--format=%an") != ""
 
 
@@ -139,4 +139,4 @@ def test_the_settings_may_name_the_plan(workplace):
     workplace.commit({"runner.toml": 'task_graph = "docs/OTHER.md"\n'})
     ended = workplace.run()
     assert ended.code == 2
-    assert "there is no TASK-GRAPH.md here" in ended.err
+    assert "TASK-GRAPH.md not found" in ended.err

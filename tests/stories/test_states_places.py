@@ -101,8 +101,8 @@ def test_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt"))
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "files under Git LFS are seen as their pointers" in ended.err
-    assert "line ends are converted on checkout" in ended.err
+    assert "Git LFS files are seen as pointers" in ended.err
+    assert "line endings are converted on checkout" in ended.err
     assert (workplace.root / "libs/module/m.txt").exists()
 
 
@@ -147,7 +147,7 @@ def test_a_task_does_not_change_a_submodule(workplace, tmp_path):
         a_task("TASK-001", outputs=["a.txt"], command="echo a | tee a.txt libs/module/m.txt")
     )
     ended = workplace.run()
-    assert "libs/module/m.txt is in a submodule, and was changed" in ended.said, ended.said
+    assert "libs/module/m.txt was changed, but is in a submodule" in ended.said, ended.said
     assert workplace.landings == []
     assert workplace.read("libs/module/m.txt") == "m\n"
 

@@ -27,7 +27,9 @@ def test_uncommitted_changes_stop_the_run_with_a_hint(workplace):
     ended = workplace.run()
     assert ended.code == 2
     assert "there are uncommitted changes\n  a.txt\n" in ended.err
-    assert ended.err.endswith("hint: commit them, or --allow-dirty to build on HEAD without them\n")
+    assert ended.err.endswith(
+        "hint: commit them, or add --allow-dirty to build on HEAD without them\n"
+    )
     assert workplace.subjects == ["plan"]
     assert workplace.status_line("TASK-002") == "- Status: PENDING"
     assert workplace.read("a.txt") == "mine\n"
@@ -157,7 +159,7 @@ def test_on_a_detached_head_commits_land_on_it_alone(workplace):
     workplace.git("checkout", "-q", "--detach")
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "HEAD is detached: commits land on it alone" in ended.err
+    assert "HEAD is detached: commits land on no branch" in ended.err
     assert workplace.git("rev-parse", "main") == main
     assert workplace.landings == ["TASK-002"]
     assert workplace.dirt == []

@@ -13,7 +13,7 @@ def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workpla
     )
     told = workplace.runner("validate")
     assert told.code == 2
-    assert f"cannot fail: `| tee x` swallows the exit of `{SWALLOWS[:-8]}`" in told.out
+    assert f"cannot fail: `| tee x` swallows the exit code of `{SWALLOWS[:-8]}`" in told.out
     assert "hint: write it as `python3 -m unittest -q test_d`" in told.out
 
     ended = workplace.run()
@@ -22,7 +22,7 @@ def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workpla
     assert workplace.happened("task.blocked", "TASK-002")[-1]["reason"] == "proof"
     assert 'write it as "python3 -m unittest -q test_d"' in workplace.status_line("TASK-002")
     assert not workplace.has("b.txt")
-    assert "mend it as the note says" in ended.said
+    assert "fix it as the note says" in ended.said
     assert "Proof: none" not in ended.said
     assert "mistake" not in workplace.runner("verify", "--all", "--trust").said
 
@@ -76,5 +76,7 @@ def test_the_note_of_a_substituted_test_names_what_was_written(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["echo $(python3 -m unittest)"]))
     workplace.edit_plan("`echo $(python3 -m unittest)`", "`` echo `python3 -m unittest` ``")
     assert workplace.run().code == 3
-    said = 'cannot fail: "echo `python3 -m unittest`" swallows the exit of "python3 -m unittest"'
+    said = (
+        'cannot fail: "echo `python3 -m unittest`" swallows the exit code of "python3 -m unittest"'
+    )
     assert said in workplace.status_line("TASK-001")

@@ -47,7 +47,7 @@ def test_a_refactoring_that_changes_a_test_that_was_there_waits_for_a_person(wor
     said = workplace.run("--sandbox", "none")
     assert said.code == 3, said.said
     told = workplace.runner("show", "1").out
-    assert "a refactor task changes tests/price.sh, a test that was there" in told
+    assert "a refactor task changes the existing test tests/price.sh" in told
     assert workplace.landings == []
 
 
@@ -79,4 +79,4 @@ def test_a_migration_without_a_test_of_old_data_lands_with_a_warning(workplace):
     assert workplace.run("--sandbox", "none").code == 0
     (finished,) = workplace.happened("attempt.finished")
     assert [one["check"] for one in finished["findings"]] == ["task-type"]
-    assert "old data still reads" in finished["findings"][0]["message"]
+    assert "old data is readable" in finished["findings"][0]["message"]

@@ -310,7 +310,7 @@ def test_a_plan_as_planners_write_it_is_run_and_edited_in_place(workplace, monke
     assert foreseen["batches"] == [["TASK-002", "TASK-003"]]  # TASK-004 is an api without Contracts
     ended = workplace.run()
     assert ended.code == 3, ended.said
-    assert "it is of type api and has no Contracts" in workplace.status_line("TASK-004", "###")
+    assert "it has type api but no Contracts" in workplace.status_line("TASK-004", "###")
     monkeypatch.setenv("RUNNER_REQUIRE_CONTRACTS", "none")
     ended = workplace.run()
     assert ended.code == 0, ended.said

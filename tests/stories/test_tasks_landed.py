@@ -99,7 +99,7 @@ def test_the_plan_that_vanishes_meanwhile_is_a_conflict_and_the_next_run_goes_on
     finally:
         effects.unwatch(taken_away)
     assert ended.code == 6, ended.said
-    assert "TASK-GRAPH.md is gone" in ended.err
+    assert "TASK-GRAPH.md is missing" in ended.err
     (workplace.home / "plan").rename(plan)
     again = workplace.run()
     assert again.code == 0, again.said

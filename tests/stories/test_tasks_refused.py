@@ -268,7 +268,7 @@ def test_exit_codes_say_the_worst_that_holds(workplace):
     assert workplace.run().code == 1
     assert workplace.run("--only", "TASK-002").code == 3
     assert workplace.runner("run", "TASK-017").code == 2
-    assert "`runner status --list` shows every task" in workplace.runner("run", "TASK-011").err
+    assert "`runner status --list` lists the tasks" in workplace.runner("run", "TASK-011").err
     assert isinstance(workplace, Workplace)
 
 

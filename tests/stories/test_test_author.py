@@ -97,9 +97,9 @@ def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
         (a_round(say=answer(A1=[f"{FILE}::test_half"])), "A2: name a test for it"),
         (a_round(say=answer(A1=[f"{FILE}::test_no"], A2=[f"{FILE}::test_below"])), ""),
         (a_round(["def test_x(:"]), "invalid syntax"),
-        (a_round(path="app.py", say=answer(["app.py"])), "app.py is no test file"),
-        (a_round(["def test_half(): pass", "def test_below(): pass"]), "no test of it fails"),
-        (a_round(["import nothing_of_it", *TESTS]), "no test of it fails"),
+        (a_round(path="app.py", say=answer(["app.py"])), "app.py is not named like"),
+        (a_round(["def test_half(): pass", "def test_below(): pass"]), "none of its tests fails"),
+        (a_round(["import nothing_of_it", *TESTS]), "none of its tests fails"),
     ],
 )
 def test_what_is_wrong_goes_back_and_is_repaired(shop, first, why):

@@ -28,7 +28,7 @@ def test_a_landed_test_is_not_weakened_unseen(workplace):
     )
     ended = workplace.run("-v")
     assert ended.code == 3, ended.said
-    assert "`test_shop.py::test_price` as it was fails on this code" in ended.said
+    assert "`test_shop.py::test_price` fails in its earlier version on this code" in ended.said
     assert workplace.read("test_shop.py") == TEST
 
 
@@ -86,7 +86,7 @@ def test_what_a_contract_changes_or_leaves_running_is_said_and_does_not_land(wor
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert "⚠ TC-001: the gate modified files (discarded): a.txt, b.txt" in ended.err
-    assert "⚠ TC-001: it left 1 process running, ended by the runner" in ended.err
+    assert "⚠ TC-001: the runner stopped 1 process that it left running" in ended.err
     assert workplace.read("a.txt") == "a\n"
     assert not workplace.has("b.txt")
 

@@ -103,4 +103,4 @@ def test_code_that_knows_of_its_tests_is_named(workplace):
     workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
     ended = workplace.run("-v")
     assert ended.code == 0, ended.said
-    assert "the code asks whether it is tested: PYTEST_VERSION" in ended.said
+    assert "the code checks whether a test runs it: PYTEST_VERSION" in ended.said

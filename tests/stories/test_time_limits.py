@@ -10,7 +10,7 @@ from runner.implementers.base import WorkResult
 from runner.model import Finding
 
 GOOD = writes({"a.txt": "good\n"})
-TOO_LONG = "one attempt may take 0.01 minutes, and this one was ended"
+TOO_LONG = "the attempt was stopped at its limit of 0.01 minutes"
 
 
 def lingers(context):
@@ -35,7 +35,7 @@ def test_an_attempt_that_is_out_of_time_says_so_and_nothing_of_being_cancelled(
     assert "cancelled" not in ended.said
     assert f"BLOCKED — {TOO_LONG} (2 attempts)" in workplace.status_line("TASK-001")
     assert f"budget: {TOO_LONG}" in ended.err
-    assert "implementer: the session was ended by that" in ended.err
+    assert "implementer: the session hit this limit" in ended.err
     report = "artifacts/build/reports/TASK-001.md"
     assert f"  report: {report}\n" in ended.out
     assert workplace.has(report)

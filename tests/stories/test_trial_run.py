@@ -52,11 +52,11 @@ def test_it_shows_everything_and_leaves_nothing_behind(shop, tmp_path):
     assert ended.code == 0, ended.said
     assert "+++ b/src/a.py" in ended.out
     assert "+B = 2" in ended.out
-    assert "planned by its plan: 3; produced of them: 2\n  missing: src/c.py\n" in ended.out
+    assert "planned by its plan: 3; produced: 2\n  missing: src/c.py\n" in ended.out
     assert "TC-002 pass, exit 0" in ended.out
     assert "gate:ok pass, exit 0" in ended.out
-    assert "in 1 plan, 1 phase, 1 build; it tells no tokens" in ended.out
-    assert ended.out.endswith("TASK-002 would land as it is; nothing has landed\n")
+    assert "in 1 plan, 1 phase, 1 build; no token usage reported" in ended.out
+    assert ended.out.endswith("TASK-002 would land; nothing has landed\n")
     assert (tmp_path / "calls").read_text().split() == ["plan", "execute", "execute"]
     after = shop.everything()
     assert {path for path in after if path not in before} == set()
@@ -114,7 +114,7 @@ def test_where_anything_has_moved_nothing_lands(shop, tmp_path):
     assert shop.run("--apply", str(other)).code == 2
     shop.edit_plan("date +%N > x.txt", "date > x.txt")
     ended = shop.run("--apply", str(saved), "--allow-dirty")
-    assert (ended.code, "what is to be built has changed" in ended.err) == (6, True)
+    assert (ended.code, "what to build has changed" in ended.err) == (6, True)
     shop.commit()
     ended = shop.run("--apply", str(saved))
     assert (ended.code, "HEAD was" in ended.err) == (6, True)
@@ -131,9 +131,11 @@ def test_what_does_not_pass_is_shown_with_its_findings_and_not_saved(shop, tmp_p
 
 
 def test_it_is_about_one_task_whose_turn_has_come(shop):
-    assert shop.run(*WORDS).err.startswith("runner: --with-implementer is about one task")
-    assert shop.run("TASK-005", *WORDS).err.startswith("runner: TASK-005 waits for TASK-002")
-    assert "belongs to --dry-run" in shop.run("TASK-003", "--with-implementer").err
+    assert shop.run(*WORDS).err.startswith("runner: --with-implementer needs one task")
+    assert shop.run("TASK-005", *WORDS).err.startswith(
+        "runner: TASK-005 depends on unfinished tasks: TASK-002"
+    )
+    assert "--with-implementer needs --dry-run" in shop.run("TASK-003", "--with-implementer").err
 
 
 def test_a_key_in_what_it_proposes_is_told_and_shown_nowhere(workplace, tmp_path):

@@ -69,7 +69,7 @@ def test_a_login_is_looked_for_before_anything_begins(workplace, called, monkeyp
     fields = ["Implementer: claude", "Red first: no"]
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=["test -s a.txt"], fields=fields))
     doctor = workplace.runner("doctor")
-    said = "nobody is logged in with claude"
+    said = "claude is not logged in"
     advice = "start claude and log in, or set ANTHROPIC_API_KEY"
     assert (said in doctor.out, f"agent claude: {advice}" in doctor.out) == (not login, not login)
     ended = workplace.run()

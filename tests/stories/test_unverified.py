@@ -101,7 +101,7 @@ def test_nothing_is_built_on_bytes_that_do_not_pass(built):
     ended = built.run()
     assert ended.code == 3, ended.said
     assert built.landings == ["TASK-001"]
-    assert "one.txt was changed since it was proven, and TC-001 does not pass" in ended.said
+    assert "one.txt was changed since it was proven, and its re-test failed: TC-001" in ended.said
     assert "STALE" in built.status_line("TASK-001")
 
 

@@ -27,7 +27,7 @@ def test_what_fails_only_together_makes_its_owner_stale_and_names_the_last_landi
     last = workplace.git("log", "--format=%H", "--grep=Task: TASK-002")[:12]
     line = workplace.status_line("TASK-001")
     assert f"STALE — TC-001 fails on the whole tree, last landed TASK-002 ({last})" in line
-    assert "the whole tree, proven together, falls short:\n  TASK-001: TC-001" in ended.err
+    assert "the whole tree, tested together, fails:\n  TASK-001: TC-001" in ended.err
     assert f"TC-001: `{ALONE}` ended with exit code 1" in ended.err
     assert verifications(workplace) == [(False, 1)]
     assert workplace.dirt == []
@@ -41,7 +41,7 @@ def test_what_a_person_committed_since_its_proof_is_named_beside_what_landed(wor
     ended = workplace.run()
     assert ended.code == 4, ended.said
     last = workplace.git("log", "--format=%H", "--grep=Task: TASK-002")[:12]
-    said = f"last landed TASK-002 ({last}), committed by hand: {mine} (chore: what is mine)"
+    said = f"last landed TASK-002 ({last}), committed outside runner: {mine} (chore: what is mine)"
     assert said in workplace.status_line("TASK-001")
 
 
@@ -54,7 +54,7 @@ def test_what_landed_before_the_last_proven_tree_is_no_cause(workplace):
     ended = workplace.run()
     line = workplace.status_line("TASK-001")
     assert ended.code == 4, ended.said
-    assert "fails on the whole tree, committed by hand: " in line
+    assert "fails on the whole tree, committed outside runner: " in line
     assert "(chore: what is mine)" in line
     assert "last landed" not in line
 
@@ -130,6 +130,6 @@ def test_what_is_done_on_a_persons_word_and_fails_its_proof_is_built_on_by_nobod
     workplace.plan(first.replace("Status: PENDING", "Status: DONE"), second)
     ended = workplace.run()
     assert ended.code == 3
-    assert "nobody but a person says that it is DONE, and TC-001 does not pass" in ended.said
+    assert "only a person marked it DONE, and its re-test failed: TC-001" in ended.said
     assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "PENDING"}
     assert workplace.landings == []

@@ -41,7 +41,7 @@ def test_of_a_task_that_nothing_proves_no_agreement_is_told(workplace):
         assert "it agrees with its evidence" in workplace.runner("verify", id_, "--trust").out
     ended = workplace.runner("verify", "1", "--trust")
     assert ended.code == 0
-    assert "as before nothing was run that could prove it: unproven: only documents" in ended.out
+    assert "as before, no check ran that could prove it: unproven: only documents" in ended.out
     assert "agrees" not in ended.out
 
 
@@ -52,7 +52,7 @@ def test_a_stale_task_that_passes_again_is_told_how_it_counts(shop):
     shop.commit({"shop.py": MODEL})
     ended = shop.runner("verify", "1", "--trust")
     assert ended.code == 0
-    assert "it stays STALE until you say that what is there counts" in ended.out
+    assert "it stays STALE until you accept the existing code" in ended.out
     assert shop.runner("approve", "TASK-001", "--reuse").code == 0
     shop.run()
     assert "DONE" in shop.status_line("TASK-001")
@@ -96,7 +96,7 @@ def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(w
     )
     ended = workplace.run()
     assert ended.code == 1
-    assert "the whole tree, proven together, falls short:" in ended.err
+    assert "the whole tree, tested together, fails:" in ended.err
     said = verified(workplace, "--all").document
     assert said["ran"] == 1
     percents = [one["coverage"]["percent"] for one in said["tasks"]]
@@ -127,7 +127,7 @@ def test_alone_it_says_the_two_ways_to_go_on_by_its_everyday_name_too(workplace)
     for words in (("test",), ("verify",)):
         ended = workplace.runner(*words)
         assert ended.code == 2
-        assert "nothing says what to prove" in ended.err
-        ways = "`runner verify --all` proves everything, `runner verify TASK-001` one task"
+        assert "name what to verify" in ended.err
+        ways = "`runner verify --all` tests everything, `runner verify TASK-001` one task"
         assert ways in ended.err
     assert "name one task, --all or --changed" in workplace.runner("verify", "1", "--all").err

@@ -81,8 +81,8 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
     drafter.says(GOOD)
     said = workplace.runner("draft", "--trust", "bookings as CSV, sent by mail")
     assert said.code == 3, said.said
-    assert "asked: bookings as CSV → TASK-008 → python3 -m unittest" in said.out
-    assert "asked, but not covered: sent by mail" in said.out
+    assert "requested: bookings as CSV → TASK-008 → python3 -m unittest" in said.out
+    assert "requested, but not covered: sent by mail" in said.out
     assert "DRAFT-1 waits" in said.out
     assert plan_of(workplace) == before
     assert workplace.happened("draft.proposed")[0]["tasks"] == ["TASK-008"]
@@ -102,7 +102,7 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
     assert after.startswith(before)
     assert workplace.status_line("TASK-008") == "- Status: PENDING"
     assert workplace.runner("validate").code == 0
-    assert "nothing waits" in workplace.runner("review").out
+    assert "nothing is waiting" in workplace.runner("review").out
     assert workplace.runner("approve", "DRAFT-1").code != 0
     assert plan_of(workplace) == after
 
@@ -154,10 +154,10 @@ def test_a_person_may_add_by_edit_what_no_draft_may_set(workplace, drafter, monk
     monkeypatch.setenv("EDITOR", str(editor))
     monkeypatch.setenv("VISUAL", str(editor))
     said = workplace.runner("edit", "DRAFT-1")
-    assert "is edited and waits" in said.out, said.said
+    assert "was edited" in said.out, said.said
     editor.write_text("#!/bin/sh\nsed -i 's/^- Status.*/- Status: DONE/' \"$1\"\n")
     said = workplace.runner("edit", "DRAFT-1")
-    assert "to mend: draft:1: TASK-008 is DONE: a draft is PENDING" in said.out
+    assert "to fix: draft:1: TASK-008 is DONE: a draft must be PENDING" in said.out
     refused = workplace.runner("approve", "DRAFT-1")
     assert refused.code == 2
     assert "TASK-008" not in workplace.read("TASK-GRAPH.md")
@@ -215,7 +215,7 @@ def test_nobody_drafts_without_an_agent_and_without_trust(workplace, drafter):
     (workplace.home / "config/runner/runner.toml").unlink()
     said = workplace.runner("draft", "--trust", "bookings")
     assert said.code == 3
-    assert "no agent or model is there to draft" in said.err
+    assert "no agent or model can draft" in said.err
     assert workplace.runner("draft").code == 2
     assert workplace.runner("draft", "x", "--with", "3").code == 2
 
@@ -233,7 +233,7 @@ def test_contracts_run_on_head_only_where_asked_and_trusted_and_must_fail(workpl
     drafter.says(passes.replace("008", "018"), GOOD.replace("008", "018"))
     said = workplace.runner("draft", "--prove", "--trust", "bookings")
     assert said.code == 3, said.said
-    assert "passes on HEAD already: it proves nothing" in drafter.asked[1]
+    assert "already passes on HEAD: it proves nothing" in drafter.asked[1]
 
 
 def test_issues_are_read_by_gh_as_one_wish_and_as_data(workplace, drafter, monkeypatch, tmp_path):
@@ -252,11 +252,11 @@ def test_issues_are_read_by_gh_as_one_wish_and_as_data(workplace, drafter, monke
     monkeypatch.setenv("PATH", f"{gh.parent}:{os.environ['PATH']}")
     said = workplace.runner("draft", "--trust", "--issue", "42", "--with", "43")
     assert said.code == 3, said.said
-    wish = drafter.asked[0].split("# The wish")[1]
+    wish = drafter.asked[0].split("# The request")[1]
     assert "# Export" in wish
     assert "# Mail" in wish
     assert "rm -rf" not in wish
     assert "\u200b" not in wish
     assert "~~~~~text" in wish
     assert workplace.happened("draft.proposed")[0]["source"] == "issue 42, issue 43"
-    assert "gh gave no issue 44" in workplace.runner("draft", "--issue", "44").err
+    assert "gh did not return issue 44" in workplace.runner("draft", "--issue", "44").err

@@ -43,7 +43,7 @@ def project(workplace):
 def test_commands_see_them_and_nothing_of_them_is_committed_or_told(project, walls):
     ended = project.run(*walls)
     assert ended.code == 0, ended.said
-    assert "ignored files are copied to where tasks run: .env, pkg/version.txt" in ended.said
+    assert "ignored files are copied into scratch trees: .env, pkg/version.txt" in ended.said
     assert VALUE.encode() not in project.objects()
     texts = [file.read_text("utf-8", "replace") for file in project.root.rglob("artifacts/**/*.*")]
     assert "[REDACTED:secret]\n1\n" in "".join(texts)
@@ -110,7 +110,7 @@ def test_no_task_takes_a_value_or_the_file_into_the_repository(workplace, path):
     )
     ended = workplace.run("--review", "off")
     assert ended.code == 1, ended.said
-    assert "it holds the value of the declared secret API_KEY" in ended.said
+    assert "it contains the value of the declared secret API_KEY" in ended.said
     assert VALUE.encode() not in workplace.objects()
     assert VALUE not in ended.said
 

@@ -37,7 +37,7 @@ def test_no_rule_and_no_path_raises():
 
 def test_a_permission_whose_pattern_cannot_be_read_is_refused_with_the_settings():
     rule = {"tool": "write_file", "pattern": "src/a\\", "action": "deny"}
-    with pytest.raises(ValueError, match="this one cannot be read"):
+    with pytest.raises(ValueError, match="must be a valid glob"):
         Given(permission=[rule])
 
 

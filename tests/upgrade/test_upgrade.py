@@ -75,7 +75,7 @@ def test_settings_of_repository_and_person_mean_what_they_meant(shop):
 def test_who_agreed_to_the_plan_is_asked_once_more_for_commands_of_settings(shop):
     asked = shop.run("--no-sandbox", trust=False)
     assert asked.code == 3
-    assert "more than what you agreed to; nothing has run" in asked.err
+    assert "new commands that you have not trusted yet; nothing has run" in asked.err
     assert "runner.toml: test ! -e wrong-words" in asked.err
     assert "grep -q 3" not in asked.err, "what was agreed to is not asked again"
 

@@ -161,7 +161,7 @@ def test_a_stop_ends_what_the_command_started_and_the_next_run_goes_on(folder):
     told = json.loads(driver.stdout)
     assert "Traceback" not in told["said"], told
     assert told["code"] == 130, told
-    assert "a run is going on" in told["status"], told
+    assert "a run is active" in told["status"], told
     assert not told["left"], told
     (folder / "TASK-GRAPH.md").write_text(PLAN)
     commit(folder)

@@ -61,11 +61,11 @@ BAD = {
     "codec.py": (b"# coding: rot13\n", None, 0, 0),
     "invalid.py": (b"x = '\xff'\n", None, 0, 0),
     "parens.py": (b"(" * 100_000, None, 1, 0),
-    "minus.py": (b"-" * 60_000 + b"1", "this nests too deeply to be parsed", 0, 0),
-    "chain.py": (b"a" + b".a" * 30_000, "this nests too deeply to be parsed", 0, 0),
+    "minus.py": (b"-" * 60_000 + b"1", "nested too deeply to parse", 0, 0),
+    "chain.py": (b"a" + b".a" * 30_000, "nested too deeply to parse", 0, 0),
     "a.json": (b'{"a": 1,\n "b" 2}', "Expecting ':' delimiter", 2, 6),
     "nan.json": (b"[NaN]", "NaN is not JSON (RFC 8259, section 6)", 0, 0),
-    "deep.json": (b"[" * 100_000, "this nests too deeply to be parsed", 0, 0),
+    "deep.json": (b"[" * 100_000, "nested too deeply to parse", 0, 0),
     "digits.json": (b"9" * 5_000, None, 0, 0),
     "latin.json": (b'{\n"\xff": 1}', "this is not UTF-8", 2, 0),
     "empty.json": (b"", "Expecting value", 1, 1),
@@ -205,7 +205,7 @@ def test_without_bash_a_script_is_refused_for_want_of_a_tool(tmp_path):
     run_command = runs_in(tmp_path / "tree", path=str(tmp_path / "empty"))
     found = compile_file(a_change("a.sh", b"echo"), run_command)
     assert found is not None
-    assert found.message == "bash is not installed, so this was not compiled"
+    assert found.message == "not compiled: bash is not installed"
     assert lacks_only_tools((found,))
     mistake = compile_file(a_change("a.py", b"def"), run_command)
     assert mistake is not None
@@ -292,7 +292,9 @@ def test_a_package_of_the_repository_that_is_not_built_is_a_note_and_any_other_a
 
     (note,) = compiled(own)
     assert not note.refuses
-    assert note.message.startswith("not compiled against title-case, a package of this repository")
+    assert note.message.startswith(
+        "not compiled against title-case: this package of the repository"
+    )
     said = compiled(own + missing.format(40, "gone") + missing.format(41, "./b.js"))
     assert [one.line for one in said if one.refuses] == [40, 41]
 
@@ -316,7 +318,7 @@ def test_a_project_that_is_referred_to_and_not_built_is_a_note_that_names_it(tmp
     note = compiled("index.ts")
     assert not note.refuses
     assert note.message == (
-        "not compiled against packages/core, a package of this repository that is not built here"
+        "not compiled against packages/core: this package of the repository is not built here"
     )
     assert note.hint == "have a test contract build it first"
     assert compiled("gone.ts").refuses
@@ -329,7 +331,7 @@ def test_without_any_typescript_files_are_refused_at_once_and_nobody_asks_a_regi
     run_command = runs_in(tree, path=str(tmp_path / "bin"))
     (found,) = compile_projects(tree, ["a.ts", "b.ts"], (), run_command)
     assert lacks_only_tools((found,))
-    assert found.message == "tsc is not installed, so this was not compiled"
+    assert found.message == "not compiled: tsc is not installed"
     assert found.detail.startswith("a.ts\nb.ts")
     assert "asked" not in found.detail
     assert find_needed_tools(tree) == ("tsc",)
@@ -353,7 +355,7 @@ def test_a_task_whose_files_nothing_here_compiles_is_known_before_it_starts(tmp_
     tree = put(tmp_path / "tree", {"go.mod": b""})
     found = find_missing_compiler(tree, ["a.md", "a.go"], {}.get)
     assert found is not None
-    assert found.message == "go is not installed, so this was not compiled"
+    assert found.message == "not compiled: go is not installed"
     assert find_missing_compiler(tree, ["a.md", "a.go"], {"go": "/usr/bin/go"}.get) is None
 
 
@@ -482,7 +484,7 @@ def test_a_compiler_that_cannot_start_without_the_change_either_is_a_warning(
     found = compile_projects(tree, [file], (), run_command, on_base)
     assert any(one.refuses for one in found) is refuses
     warnings = [one.message for one in found if str(one.severity) == "warning"]
-    unable = f"{tool} could not run here, without the change too: this was not compiled"
+    unable = f"not compiled: {tool} could not run here, with or without the change"
     assert warnings == ([] if refuses else [unable])
     assert any(one.refuses for one in compile_projects(tree, [file], (), run_command))
 

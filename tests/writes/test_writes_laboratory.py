@@ -98,8 +98,8 @@ def test_what_a_tool_could_not_read_is_a_note(tmp_path):
     changes = [a_change(path, b"x") for path in ("a.go", "b.go", "a.js", "b.ts")]
     report = looked_at(laboratory, *changes)
     assert [(note.path, note.message) for note in report.notes] == [
-        ("b.ts", "eslint did not read this: line 1: Unexpected token :"),
-        ("b.go", "gosec did not read this: line 2: undefined: y"),
+        ("b.ts", "eslint did not scan this: line 1: Unexpected token :"),
+        ("b.go", "gosec did not scan this: line 2: undefined: y"),
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_tool_that_prints_something_else_is_a_note(tmp_path, output):
     laboratory = a_laboratory(tmp_path, {"gosec": says(output, code=3)}, base=MODULE)
     report = looked_at(laboratory, a_change("a.go", b"x"))
     (note,) = report.notes
-    assert note.message.startswith("gosec said nothing readable (exit 3)")
+    assert note.message.startswith("gosec printed no readable report (exit 3)")
     assert (note.path, note.tool, report.findings) == ("a.go", "gosec", ())
     assert len(note.message) < 600
 
@@ -130,7 +130,7 @@ def test_a_machine_that_starts_no_tool_stops_no_task(tmp_path):
     copy = laboratory.specimen([a_change("a.rs", b"x")])
     (copy.top / "tree").rename(copy.top / "gone")
     (note,) = copy.examine().notes
-    said = "tools of other languages did not look at this: the scratch tree is gone"
+    said = "scanners of other languages did not run: the scratch tree is missing"
     assert note.message.startswith(said)
 
 

@@ -189,10 +189,10 @@ def test_a_name_that_does_not_travel_is_a_warning_only(path):
         (0o104755, "has a setuid, setgid or sticky bit"),
         (0o102755, "has a setuid, setgid or sticky bit"),
         (0o101644, "has a setuid, setgid or sticky bit"),
-        (0o040000, "has the mode 40000, where 100644 or 100755 is allowed"),
-        (0o100666, "has the mode 100666, where 100644 or 100755 is allowed"),
-        (0o100777, "has the mode 100777, where 100644 or 100755 is allowed"),
-        (0, "has the mode 0, where 100644 or 100755 is allowed"),
+        (0o040000, "has the mode 40000; only 100644 and 100755 are allowed"),
+        (0o100666, "has the mode 100666; only 100644 and 100755 are allowed"),
+        (0o100777, "has the mode 100777; only 100644 and 100755 are allowed"),
+        (0, "has the mode 0; only 100644 and 100755 are allowed"),
     ],
 )
 def test_only_two_modes_are_let_through(mode, reason):

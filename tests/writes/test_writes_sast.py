@@ -72,11 +72,11 @@ def test_it_never_quotes_the_password_it_found():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"def", "it does not parse"),
-        (b"a\0b", "it does not parse"),
-        (b"-" * 60_000 + b"1", "it nests too deeply"),
+        (b"def", "it is not valid Python"),
+        (b"a\0b", "it is not valid Python"),
+        (b"-" * 60_000 + b"1", "it is nested too deeply"),
         (b"x = 1 #" * 100_000, "it is larger than 512 kB"),
-        (b"f'" + b"{a}" * 80_000 + b"'", "it is too tangled to be parsed here"),
+        (b"f'" + b"{a}" * 80_000 + b"'", "it is too complex to parse"),
         (b"x = " + b"'a' + " * 800 + b"'b'", "it took too long"),
     ],
 )
@@ -129,8 +129,7 @@ def test_padding_a_file_is_no_way_around_what_a_team_lets_block():
     assert found.refuses
     assert (found.check, found.path) == ("sast", "a.py")
     assert found.message == (
-        "bandit did not scan this: it is larger than 512 kB; "
-        "sast.block_at refuses what was not scanned"
+        "bandit did not scan this: it is larger than 512 kB; sast.block_at rejects unscanned files"
     )
     assert found.hint == "make the file smaller or simpler, so that it can be scanned"
 
@@ -199,7 +198,7 @@ def test_what_was_not_scanned_is_kept_beside_the_findings(tmp_path):
     record_findings(tmp_path, scan_file(b"def", "a.py"), task="TASK-002", attempt=1)
     (kept,) = load_findings(tmp_path)
     assert (kept["rule"], kept["severity"], kept["tool"]) == ("unscanned", "note", "bandit")
-    assert kept["message"] == "bandit did not scan this: it does not parse"
+    assert kept["message"] == "bandit did not scan this: it is not valid Python"
 
 
 def test_importing_this_room_loads_no_scanner():

@@ -54,7 +54,7 @@ def test_an_id_stays_the_same_for_the_same_proposal_in_a_later_attempt(staging):
     assert staging.find(first.id).attempt == 2
     with pytest.raises(RunnerError) as told:
         staging.find("nothing")
-    assert told.value.hint == "see what waits with: runner review"
+    assert told.value.hint == "for pending changes: runner review"
 
 
 def test_staging_a_path_again_replaces_it_and_removing_leaves_nothing(staging, tmp_path):
@@ -72,11 +72,11 @@ def test_bytes_that_changed_since_they_were_shown_are_refused(staging, tmp_path)
     (staged,) = stage(staging, a_change())
     (blob,) = (path for path in (tmp_path / STAGED).rglob("*") if len(path.name) == 64)
     blob.write_bytes(b"something else")
-    with pytest.raises(RunnerError, match="the staged bytes changed") as told:
+    with pytest.raises(RunnerError, match="the staged content changed") as told:
         staging.read(staged)
     assert told.value.code is ExitCode.CONFLICT
     blob.unlink()
-    with pytest.raises(RunnerError, match="the staged bytes are gone"):
+    with pytest.raises(RunnerError, match="the staged content is missing"):
         staging.read(staged)
 
 

@@ -89,7 +89,8 @@ def test_a_mark_that_was_there_may_move_but_not_multiply():
 def test_a_source_that_reads_otherwise_than_it_looks_is_reported():
     (found,) = marker_findings(a_change("a.py", b"# coding: utf-7\nx = 1\n"), None)
     assert (
-        found.message == "this line adds a mark that has Python read other text than a reader sees"
+        found.message
+        == "this line adds a mark that makes Python read other text than an editor shows"
     )
     assert marker_findings(a_change("a.py", b"# -*- coding: utf-8 -*-\n"), None) == ()
 

@@ -140,7 +140,7 @@ test("a task that no open plan has is refused in the server's words", WAIT, asyn
   await host.open(plan);
   const press = await until(() => host.commands.get("runner.run"), "the commands");
   await press(`file://${plan}`, "TASK-777").catch((error) => host.said.push({ text: error.message }));
-  assert.ok(host.said.some((one) => /no open plan has the task "TASK-777"/.test(one.text)));
+  assert.ok(host.said.some((one) => /task "TASK-777" is not in an open plan/.test(one.text)));
   assert.deepEqual(host.tasks, []);
 });
 

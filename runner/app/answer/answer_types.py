@@ -95,7 +95,7 @@ class Reject:
 def describe_answer(one: Answered) -> str:
     """One answer in words."""
     name, refused = display(one.task), one.plans_refused
-    kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""
+    kept = f"; its work is saved on {display(one.draft)}" if one.draft else ""
     verb = "is" if len(one.done_again) == 1 else "are"
     again = ", ".join(map(display, one.done_again))
     return {
@@ -103,14 +103,14 @@ def describe_answer(one: Answered) -> str:
         Became.REJECTED: f"{name} rejected",
         Became.DROPPED: f"{name} rejected{kept}"
         + (f"; {again} {verb} DONE again" if again else ""),
-        Became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
-        Became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
+        Became.DROPPED_LATER: f"{name} rejected; a run is active: the next one drops it",
+        Became.PLANNED_AGAIN: f"the plan of {name} was rejected: it is planned again",
         Became.OUT_OF_PLANS: f"{refused} plans of {name} were rejected: the next run blocks it",
-        Became.DENIED: f"{name} goes on without it",
-        Became.STANDS: f"{name} stands as it was built: DONE",
+        Became.DENIED: f"{name}: permission denied, it continues without",
+        Became.STANDS: f"{name} stays as it was built: DONE",
         Became.EDITED: f"{name} edited; next: runner",
         Became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
-        Became.UNCHANGED: f"{name} is as it was",
+        Became.UNCHANGED: f"{name} unchanged",
     }[one.became]
 
 
@@ -120,8 +120,8 @@ def describe_held(one: HeldChange) -> str:
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         return (
-            f"{name} lands once {join_few(missing)} {verb} approved, too: "
+            f"{name} lands once {join_few(missing)} {verb} approved as well: "
             f"runner approve {' '.join(missing)}"
         )
     victims = join_few([display(id_) for id_ in one.victims])
-    return f"next: runner    ({victims} built anew on {name}; they land together)"
+    return f"next: runner    ({victims} rebuilt on {name}; they land together)"

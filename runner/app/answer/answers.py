@@ -142,7 +142,7 @@ def resolve_targets(
             raise waiting.refuse_approval(here.state, one.task, _describe_take_back(here, one.task))
         if why := _is_in_vain(here, one):
             raise RunnerError(
-                f"that would change nothing for {one.task}: {why}",
+                f"this has no effect on {one.task}: {why}",
                 hint=f"runner review {one.culprit or one.task}",
                 code=ExitCode.PERSON,
             )
@@ -157,7 +157,7 @@ def _is_in_vain(here: AnswerContext, one: Waiting) -> str:
         return ""
     known, task = here.state.task(one.task), find_task(here.project, one.task)
     if task and task.blocks and known.tried == task.spec and was_refused(known):
-        return "you rejected these very blocks; edit them in the plan, or: runner adopt " + one.task
+        return "you rejected these same blocks; edit them in the plan, or: runner adopt " + one.task
     if known.reason is not Reason.ROOT:
         return ""
     gates = here.project.settings.gates_for(task.type) if task else ()
@@ -176,11 +176,11 @@ def _require_reason(here: AnswerContext, one: Waiting, reason: str, via: str) ->
     if not needs_reason(asked):
         return
     if not via and (why := why_no_person(here.project.environ)):
-        hint = "a person approves it, at a terminal or on the page"
+        hint = "approve it at a terminal or on the page"
         message = f"only a person may waive held-out tests: {why.text}"
         raise RunnerError(message, hint=hint, code=ExitCode.PERSON)
     if not reason:
-        message = f"{one.task} waits since its held-out tests failed: an approval needs a reason"
+        message = f"{one.task} failed its held-out tests: an approval needs a reason"
         raise RunnerError(message, hint=f'runner approve {one.task} --reason "…"')
 
 
@@ -190,12 +190,12 @@ def _answer_items(project: Project, chosen: Sequence[Waiting], asked: Approve) -
     Raises RunnerError for other tasks, for items that are not in the plan, and without a person.
     """
     if len(chosen) != 1 or not chosen[0].changes:
-        hint = "name one task whose work waits: runner approve TASK-001 --met A1,A2"
-        raise RunnerError("acceptance items are answered for the work of one task", hint=hint)
+        hint = "name one task with work to review: runner approve TASK-001 --met A1,A2"
+        raise RunnerError("acceptance items are answered one task at a time", hint=hint)
     (one,) = chosen
     if not asked.via and (why := why_no_person(project.environ)):
         message = f"only a person may answer acceptance items: {why.text}"
-        raise RunnerError(message, hint=f"leave --met out: runner approve {one.task}")
+        raise RunnerError(message, hint=f"omit --met: runner approve {one.task}")
     task = find_task(project, one.task)
     items = items_of(task) if task else {}
     named = list(items) if asked.met == ("all",) else asked.met
@@ -251,7 +251,7 @@ def let_go_on(
     known: TaskState, one: Waiting, *, reuse: bool = False, by: str = "person"
 ) -> TaskApproved:
     """A person lets a task run again, or be built on the change that broke it."""
-    how = ": only proven again" if reuse else ""
+    how = ": re-test only" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""
     note = f"{known.status} was approved{on}{how}"
     return TaskApproved(by=by, note=note, reuse=reuse)
@@ -274,13 +274,13 @@ def reject(
         reason = project.without_secrets(asked.reason or ask_reason())
         if not reason:
             raise RunnerError(
-                "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
+                "a rejection needs a reason", hint="add --reason TEXT; the next attempt reads it"
             )
         for one in chosen:
             if one.kind == "blocked":
                 raise RunnerError(
                     f"{one.task} has no writes to reject",
-                    hint=f"runner why {one.task}; runner retry {one.task} has it tried again",
+                    hint=f"runner why {one.task}; to retry it: runner retry {one.task}",
                 )
         answered = []
         with open_journal(project, asked.via) as journal:
@@ -356,7 +356,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
     """
     if known.culprit:
         raise RunnerError(
-            f"{known.id} is STALE by a change of {known.culprit}, which is held",
+            f"{known.id} is STALE because of a held change of {known.culprit}",
             hint=f"runner reject {known.culprit} --reason …",
         )
     task = find_task(project, known.id)
@@ -366,7 +366,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
         commit=known.commit,
         verified=known.verified and spec == known.spec,
         source="person",
-        note=f"stands as it was built: {reason}",
+        note=f"stays as it was built: {reason}",
         proofs=tuple(known.proofs),
     )
 

@@ -64,7 +64,7 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
                 if known.status is Status.PENDING and not reason:
                     continue
                 if reason:
-                    finding = Finding(REVIEW, f"a person says: {reason}", hint="do it as they say")
+                    finding = Finding(REVIEW, f"a reviewer wrote: {reason}", hint="follow it")
                     note_answer(journal, known, TaskFailed(findings=(finding, *known.findings)))
                 waits = held.get(id_) or Waiting(id_, "", "", "")
                 note_answer(journal, known, let_go_on(known, waits, by=by))
@@ -73,7 +73,7 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
 
 def _require_open(context: AnswerContext, id_: str, one: Waiting | None) -> None:
     if context.state.task(id_).status is Status.DONE:
-        raise RunnerError(f"{id_} is DONE", hint=f"to have it built anew: runner change {id_} TEXT")
+        raise RunnerError(f"{id_} is DONE", hint=f"to rebuild it: runner change {id_} TEXT")
     if one is None or _is_retried(context.state.task(id_)):
         return
     if one.kind not in ("blocked", "stale"):
@@ -111,15 +111,15 @@ def _require_unbegun(project: Project, known: TaskState) -> None:
     id_ = display(known.id)
     if known.open_attempt or known.status is Status.IN_PROGRESS:
         raise RunnerError(
-            f"{id_} is being worked on; nothing was recorded",
-            hint=f"runner cancel {id_}, then runner retry {id_}; or wait until it has ended",
+            f"{id_} is running now; nothing was recorded",
+            hint=f"runner cancel {id_}, then runner retry {id_}; or wait until it ends",
             code=ExitCode.CONFLICT,
         )
     # What was BLOCKED and let go has no tries: that run has done with it.
     if known.status is Status.PENDING and (known.tries or not known.last_attempt):
         raise RunnerError(
-            f"{id_} is PENDING, and the run that goes on may come to it; nothing was recorded",
-            hint="what it is to know belongs into its section; or wait until the run has ended",
+            f"{id_} is PENDING and the active run may start it; nothing was recorded",
+            hint="add the instruction to its section in the plan, or wait until the run ends",
             code=ExitCode.CONFLICT,
         )
 
@@ -139,7 +139,7 @@ def cancel(project: Project, typed: str) -> TaskState:
     """
     id_ = find_id(typed, {task.id: task for task in project.outline().tasks})
     if RunLock(project.root / BUILD).holder() is None:
-        raise RunnerError("no run is going on here", hint="runner status")
+        raise RunnerError("no run is active in this folder", hint="runner status")
     known = project.state().task(id_)
     if not (known.open_attempt or _is_in_hand(known)):
         raise _not_in_hand(known)
@@ -167,9 +167,7 @@ def _is_in_hand(known: TaskState) -> bool:
 
 def _not_in_hand(known: TaskState) -> RunnerError:
     id_ = display(known.id)
-    return RunnerError(
-        f"{id_} is not being worked on: it is {known.status}", hint=f"runner why {id_}"
-    )
+    return RunnerError(f"{id_} is not running: it is {known.status}", hint=f"runner why {id_}")
 
 
 def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
@@ -192,7 +190,9 @@ def stop_run(project: Project) -> Holder:
     lock = RunLock(project.root / BUILD)
     holder = lock.holder()
     if holder is None:
-        raise RunnerError("no run is going on here", hint="runner status", code=ExitCode.CONFLICT)
+        raise RunnerError(
+            "no run is active in this folder", hint="runner status", code=ExitCode.CONFLICT
+        )
     if not platform.interrupt(holder.pid, holder.lives):
         raise RunnerError("the run has just ended", code=ExitCode.CONFLICT)
     return holder

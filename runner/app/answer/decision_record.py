@@ -91,9 +91,9 @@ def _alone(file: Path) -> Iterator[None]:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         raise RunnerError(
-            f"the decisions cannot be written: {error.strerror}",
+            f"cannot write the decisions: {error.strerror}",
             where=str(file),
-            hint="it must be a plain file; the runner does not write through links",
+            hint="replace it with a regular file; the runner does not follow symbolic links",
         ) from error
     try:
         # On the document itself, which the runner appends to in place: behind a rename those who
@@ -131,7 +131,7 @@ def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]
     Raises RunnerError without a word.
     """
     if not words:
-        raise RunnerError("search for what?", hint="runner plan pattern search locking sqlalchemy")
+        raise RunnerError("no search words", hint="runner plan pattern search locking sqlalchemy")
     index = load_index(project)
     stacks = {name.casefold() for one in index.patterns for name in one.stack}
     search = Search(
@@ -154,7 +154,7 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
         raise RunnerError(
             f"{recorded.id} is not marked as a candidate",
             where="artifacts/build/DECISIONS.md",
-            hint="write `Pattern: candidate` below it, then accept it again",
+            hint="add `Pattern: candidate` below it, then accept it again",
         )
     pattern = known or _new_id(project, data, recorded)
     written = _write_pattern(project, pattern, recorded, is_new=known is None)
@@ -166,9 +166,9 @@ def _index_bytes(project: Project) -> bytes:
     found = read_beneath(project.root, INDEX)
     if found is None:
         raise RunnerError(
-            f"there is no {INDEX} yet",
+            f"{INDEX} not found",
             where=INDEX,
-            hint=f"write it with the head {HEAD} and below it |---|---|---|---|---|---|",
+            hint=f"create it with the header {HEAD} and below it |---|---|---|---|---|---|",
         )
     return found
 
@@ -176,7 +176,7 @@ def _index_bytes(project: Project) -> bytes:
 def _decision(project: Project, words: Sequence[str]) -> Recorded:
     """The decision that is meant. Raises RunnerError for none, or an unknown one."""
     if len(words) != 1 or not (match := _ID.match(words[0])):
-        raise RunnerError("which decision?", hint="runner plan pattern accept DECISION-007")
+        raise RunnerError("expected a decision ID", hint="runner plan pattern accept DECISION-007")
     text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
     found = {one.number: one for one in read_decisions(text)}
     number = int(match[1])
@@ -184,7 +184,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
         candidates = [one.id for one in found.values() if one.is_candidate]
         hint = f"candidates: {', '.join(candidates)}" if candidates else ""
         raise RunnerError(
-            f"there is no DECISION-{number:03d}",
+            f"unknown decision DECISION-{number:03d}",
             where=PATH,
             hint=hint or 'runner plan decide "What was chosen" --pattern candidate',
         )
@@ -229,8 +229,8 @@ def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new
         if _replace_file(project, data, row):
             return True
     raise RunnerError(
-        "PATTERN_INDEX.md is being saved over and over by another program",
-        hint=f"stop what saves it, then: runner plan pattern accept {recorded.id}",
+        "PATTERN_INDEX.md keeps changing: another program is saving it",
+        hint=f"stop that program, then: runner plan pattern accept {recorded.id}",
         code=ExitCode.CONFLICT,
     )
 
@@ -279,7 +279,7 @@ def match_lines(found: Sequence[Match], words: Sequence[str]) -> Iterator[str]:
         rows = [(one.pattern.id, one.pattern.title, ", ".join(one.because)) for one in found]
         yield table(("PATTERN", "TITLE", "BECAUSE"), rows).removesuffix("\n")
     else:
-        yield f"no pattern fits {' '.join(words)}"
+        yield f"no pattern matches {' '.join(words)}"
 
 
 def match_document(found: Sequence[Match], words: Sequence[str]) -> str:
@@ -291,9 +291,9 @@ def match_document(found: Sequence[Match], words: Sequence[str]) -> str:
 def acceptance_lines(one: Accepted) -> Iterator[str]:
     """Which pattern a decision is."""
     if one.is_new:
-        yield f"{one.decision} is {one.pattern} now: {one.file}, and a row of {INDEX}"
+        yield f"{one.decision} is now {one.pattern}: {one.file} and a row in {INDEX}"
     else:
-        yield f"{one.decision} is {one.pattern} already: {one.file}"
+        yield f"{one.decision} is already {one.pattern}: {one.file}"
 
 
 def acceptance_document(one: Accepted) -> str:

@@ -78,7 +78,7 @@ def edit(
 def _refuse_question(one: Waiting) -> None:
     if one.kind == PERMISSION:
         hint = f"runner approve {one.task}, or runner reject {one.task} --reason …"
-        raise RunnerError(f"{one.task} asks whether it may call a tool", hint=hint)
+        raise RunnerError(f"{one.task} asks to call a tool: there is nothing to edit", hint=hint)
 
 
 # --- held writes ----------------------------------------------------------------------
@@ -100,8 +100,8 @@ def _require_editable(context: AnswerContext, one: Waiting) -> None:
         raise RunnerError(f"{one.task} has no writes to edit", hint=f"runner why {one.task}")
     if one.kind == "regression":
         raise RunnerError(
-            f"{one.task} breaks other tasks: what it changes cannot be edited while it is held",
-            hint=f"runner reject {one.task} --reason …, or approve what it breaks",
+            f"{one.task} breaks other tasks: its held change cannot be edited",
+            hint=f"runner reject {one.task} --reason …, or approve the tasks it breaks",
         )
 
 
@@ -150,7 +150,7 @@ def _edit_plan(context: AnswerContext, id_: str, editor: Editor, via: str) -> An
         return Answered(id_, Became.UNCHANGED)
     plan = parse_edited_plan(task, content, project.settings, project.root)
     if isinstance(plan, Finding):
-        raise RunnerError(f"the edited plan does not fit: {plan.message}", hint=plan.hint)
+        raise RunnerError(f"the edited plan is not valid: {plan.message}", hint=plan.hint)
     text = plan_text(plan, id_, task.title).encode("utf-8", "replace")
     path = keep_plan(project.root, id_, text)
     events = (

@@ -98,11 +98,11 @@ def _require_adoptable(project: Project, task: Task) -> None:
     known = view.states[task.id]
     if known.status is Status.DONE:
         raise RunnerError(
-            f"{task.id} is DONE: there is nothing to adopt for it",
-            hint=f"to have it done again, set it PENDING in the plan, or: runner undo {task.id}",
+            f"{task.id} is DONE: there is nothing to adopt",
+            hint=f"to rebuild it, set it PENDING in the plan, or: runner undo {task.id}",
         )
     if known.held is not None or known.status is Status.STALE:
-        word = "has work that waits for your review" if known.held else "is STALE"
+        word = "has work waiting for your review" if known.held else "is STALE"
         raise RunnerError(
             f"{task.id} {word}", hint=f"runner review {task.id}", code=ExitCode.PERSON
         )
@@ -122,8 +122,8 @@ def _branch(named: str, session: Session, task: Task) -> str:
         raise RunnerError(f"{task.id} has no draft", hint=f"runner adopt {task.id} BRANCH")
     if session.branch.ref == f"refs/heads/{branch}":
         raise RunnerError(
-            f"{branch} is checked out, and would be adopted into itself",
-            hint="git switch - (the branch that it is to land on)",
+            f"{branch} is checked out: a branch cannot be adopted into itself",
+            hint="switch to the branch it should land on: git switch -",
         )
     return branch
 
@@ -150,7 +150,7 @@ def adoption_lines(came: AdoptedBranch) -> Iterator[str]:
         yield f"{name} is DONE: {branch} landed as {known.commit[:12]}"
         return
     yield f"{name} is {known.status}: {display(known.note)}"
-    hint = f"mend {branch} and commit, then: runner adopt {name}"
+    hint = f"fix {branch} and commit, then: runner adopt {name}"
     yield f"next: runner review {name}" if code is ExitCode.PERSON else f"next: {hint}"
 
 
@@ -176,7 +176,7 @@ def adoption_document(came: AdoptedBranch) -> str:
 # --- planned --------------------------------------------------------------------------
 
 
-_UNASKED = "approved, since nobody reviews plans here (--plan-review prompt asks you)"
+_UNASKED = "approved: plan review is off (turn it on with --plan-review prompt)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def plan_task(
     if there is None or asked.again:
         _require_plannable(project, task)
         if there is not None:
-            _send_back(project, task, there, asked.reason or "another plan was asked for")
+            _send_back(project, task, there, asked.reason or "another plan was requested")
         with audience() as (observer, asker):
             code = _make(project, reading, task, asked, observer, asker)
     state = project.state()
@@ -241,14 +241,14 @@ def _require_plannable(project: Project, task: Task) -> None:
         raise RunnerError(text, hint=chosen.hint)
     if not chosen.is_agent:
         raise RunnerError(
-            f"{task.id} is built by {chosen.name}, which plans nothing",
-            hint="plans are made by agents and models: - Implementer: …",
+            f"{task.id} is built by {chosen.name}, which makes no plans",
+            hint="only agents and models make plans: set - Implementer: …",
         )
     state = project.state()
     open_ones = [id_ for id_ in task.depends_on if state.task(id_).status is not Status.DONE]
     if open_ones:
         raise RunnerError(
-            f"{task.id} waits for {', '.join(open_ones)}: a plan would not see what they build",
+            f"{task.id} waits for {', '.join(open_ones)}: a plan made now would not see their work",
             hint=f"runner run {open_ones[0]}",
         )
     status = state.task(task.id).status

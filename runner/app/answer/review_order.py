@@ -38,7 +38,7 @@ _KINDS = {
     PERMISSION: (6, "asks to call a tool", "ask"),
     "writes": (7, "writes", "ask"),
     PLAN: (8, "a plan", "run"),
-    "stale": (9, "what it rests on changed", "ask"),
+    "stale": (9, "task or dependency changed", "ask"),
     "blocked": (10, "blocked", "bad"),
     DRAFT: (11, "a draft", "run"),
 }

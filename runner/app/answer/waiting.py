@@ -98,9 +98,9 @@ def _drafts(state: RunState) -> Iterator[Waiting]:
         count = len(one.tasks)
         note = f"a draft of {count} task{'s' * (count != 1)} for {one.plan}"
         if one.mistakes:
-            note += f", with {len(one.mistakes)} to mend first"
+            note += f", with {len(one.mistakes)} to fix first"
         elif one.digest in state.approved_drafts:
-            note += ", approved and not written yet"
+            note += ", approved but not written yet"
         title = next((line for line in one.wish.splitlines() if line.strip()), "")
         yield Waiting(f"DRAFT-{one.number}", title.strip("# ")[:100], DRAFT, note)
 
@@ -111,7 +111,7 @@ def choose_waiting(
     """What a person named, by number or id. Raises RunnerError for what does not wait."""
     numbered = number_waiting(project, known)
     if not typed:
-        raise RunnerError("which one?", hint="runner review numbers what waits")
+        raise RunnerError("no task ID or number given", hint="to list them: runner review")
     ids = [task.id for task in project.outline().tasks]
     chosen = []
     for word in typed:
@@ -168,7 +168,7 @@ def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
             return one
     raise RunnerError(
         f"number {number} is {task}, which has nothing to approve",
-        hint=f"runner review numbers what waits now; runner why {task}",
+        hint=f"for the current numbers: runner review; for this task: runner why {task}",
     )
 
 
@@ -239,13 +239,13 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
     if others:
         raise RunnerError(
             f"{', '.join(others)} is not STALE: there is nothing to reuse",
-            hint="without --reuse it is approved as it waits",
+            hint="omit --reuse to approve it as it is",
         )
     broken = [one.task for one in chosen if one.culprit]
     if broken:
         raise RunnerError(
-            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
-            hint="without --reuse it is built anew on that change",
+            f"the work of {', '.join(broken)} fails on the held change: it cannot be reused",
+            hint="omit --reuse to rebuild it on that change",
         )
 
 
@@ -332,7 +332,6 @@ def refuse_approval(state: RunState, culprit: str, in_vain: str = "") -> RunnerE
             code=ExitCode.PERSON,
         )
     return RunnerError(
-        f"{culprit} breaks {join_few(list(victims))}: each of these is to be approved, not the "
-        "change that breaks it",
+        f"{culprit} breaks {join_few(list(victims))}: approve what it breaks, not {culprit} itself",
         hint=f"runner approve {' '.join(victims)}, or runner reject {culprit} --reason …",
     )

@@ -176,7 +176,7 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
             yield f"next: {next_step(known, state)}"
         case "stale":
             stale = find_stale_work(project, one.task)
-            yield from (f"asked for since: {request}" for request in stale.asked)
+            yield from (f"requested since: {request}" for request in stale.asked)
             fields = (name for name in stale.edited if name not in ("what", "change"))
             yield from (f"edited since: {name}" for name in fields)
             yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
@@ -193,9 +193,9 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
 def _draft_words(project: Project, item: str) -> Iterator[str]:
     draft = draft_answers.find_draft(project, item)
     for text, ids in zip(draft.asked, draft.covered_by, strict=False):
-        yield f"asked: {text} → {ids}" if ids else f"asked, but not covered: {text}"
-    yield from (f"taken out, {text}" for text in draft.taken_out)
-    yield from (f"to mend: {text}" for text in draft.mistakes)
+        yield f"requested: {text} → {ids}" if ids else f"requested, but not covered: {text}"
+    yield from (f"removed, {text}" for text in draft.taken_out)
+    yield from (f"to fix: {text}" for text in draft.mistakes)
     yield from (f"note: {text}" for text in draft.notes)
     yield from ("", *draft.text.splitlines())
 
@@ -203,7 +203,7 @@ def _draft_words(project: Project, item: str) -> Iterator[str]:
 def how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """What can be typed about what was listed."""
     if any(one.kind == "regression" for one in shown):
-        return "runner review ID shows it whole; number or ID can be approved or rejected"
+        return "runner review ID shows all of it; approve or reject by number or ID"
     if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
     if any(one.kind == "stale" for one in shown):
@@ -211,7 +211,7 @@ def how_to_answer(shown: tuple[Waiting, ...]) -> str:
             "runner review ID shows what was built; runner approve ID [--reuse], "
             "or runner reject ID --reason … to leave it as it is"
         )
-    return "runner why ID says more; runner retry ID has it tried again"
+    return "runner why ID shows the reason; runner retry ID retries it"
 
 
 def attempt_document(came: Drafted) -> str:
@@ -253,11 +253,11 @@ def lines_below(
     elif one.kind == "blocked":
         yield f"next: {next_step(state.task(one.task), state)}"
     elif one.culprit and (in_vain := _explain_vain(project, repository, state, one.culprit)):
-        yield f"an approval changes nothing yet: {in_vain}"
+        yield f"an approval has no effect yet: {in_vain}"
     elif one.culprit:
         approved = state.task(one.task).approved
-        how = "is approved: it is" if approved else "with runner approve it is"
-        yield f"{how} built anew on the held change of {display(one.culprit)}"
+        how = "approved:" if approved else "after runner approve:"
+        yield f"{how} rebuilt on the held change of {display(one.culprit)}"
 
 
 def _explain_vain(project: Project, repository: Repository, state: RunState, culprit: str) -> str:
@@ -274,20 +274,20 @@ def format_staged(one: Staged) -> str:
     """A write by hand, with the command that shows it."""
     what = f"{display(one.task)} {one.action} {display_path(one.path)}"
     return (
-        f"by hand: {what} — runner pipeline staged-write show {one.id}, then apply, edit or reject"
+        f"staged: {what} — runner pipeline staged-write show {one.id}, then apply, edit or reject"
     )
 
 
 def format_stale(stale: StaleWork) -> Iterator[str]:
     """What was asked for since, what proves it, and which commit was built."""
-    yield from (f"asked for since: {display(note)}" for note in stale.asked)
+    yield from (f"requested since: {display(note)}" for note in stale.asked)
     for field in stale.edited:
         if field not in ("what", "change"):
             yield f"edited since: {display(field)}"
     for contract in stale.contracts:
         yield f"{display(contract.id)} ({contract.shown_level}): {display(contract.command)}"
     if stale.commit:
-        yield f"what was built, as {short(stale.commit)}:"
+        yield f"built as {short(stale.commit)}:"
     else:
         yield "it has no commit of its own"
 
@@ -336,8 +336,8 @@ def require_unmoved(
     names = ", ".join(one.task for one in chosen)
     answered = any(one.answered for one in chosen)
     raise MovedError(
-        f"{names} was answered meanwhile" if answered else f"{names} is not what you were shown",
-        hint="look at it as it is now, then answer",
+        f"{names} is already answered" if answered else f"{names} changed since you saw it",
+        hint="review it again, then answer",
         code=ExitCode.CONFLICT,
     )
 

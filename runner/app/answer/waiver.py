@@ -60,8 +60,8 @@ def waive(project: Project, asked: Waive) -> WaiverResult:
 
 def _refusal(why: str) -> RunnerError:
     return RunnerError(
-        f"a waiver is a person's: {why}",
-        hint="have a person run it in a terminal of their own",
+        f"only a person may waive: {why}",
+        hint="a person must run it in their own terminal",
         code=ExitCode.PERSON,
     )
 
@@ -84,8 +84,8 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
         transaction.finish()
         standing = f"is {known.status}" if graded is None else f"is {graded.words}"
         raise RunnerError(
-            f"there is nothing to waive: {id_} {standing}",
-            hint="only what is DONE and unproven can be waived: runner status",
+            f"nothing to waive: {id_} {standing}",
+            hint="only tasks that are DONE and unproven can be waived: runner status",
             code=ExitCode.USAGE,
         )
     head = session.repository.head().commit

@@ -138,11 +138,11 @@ def begin_export(project: Project) -> str:
         # The run it is about has given its lock back, or will before this one looks.
         own_command.OwnCommand(words, project.root, project.environ, stays=True).forget()
     except OSError as error:
-        return f"note: artifacts are not stored: {error.strerror}; runner team artifacts push"
+        return f"note: artifacts not stored: {error.strerror}; retry: runner team artifacts push"
     where = display(store_name(project))
     if trouble:
-        return f"note: artifacts of earlier runs are tried again: {display(trouble)}"
-    return f"artifacts go to {where} behind this run: runner team artifacts list"
+        return f"note: retrying to store artifacts of earlier runs: {display(trouble)}"
+    return f"storing artifacts in {where} in the background: runner team artifacts list"
 
 
 def read_trouble(project: Project) -> str:
@@ -159,7 +159,7 @@ def export_artifacts(project: Project, say: Callable[[str], None]) -> Exported:
     if not name:
         raise RunnerError(
             "no artifact store is set",
-            hint='[artifacts] store = "s3://BUCKET/PREFIX", or a folder, in your own settings',
+            hint='set [artifacts] store = "s3://BUCKET/PREFIX", or a folder, in your own settings',
         )
     with _only_one(project):
         try:
@@ -169,7 +169,7 @@ def export_artifacts(project: Project, say: Callable[[str], None]) -> Exported:
             _keep_trouble(project, f"{error.message} ({error.where})")
             raise
         other = ", ".join(done.standing)
-        _keep_trouble(project, f"other bytes stand there: {other}" if other else "")
+        _keep_trouble(project, f"the store has different content for {other}" if other else "")
     return done
 
 
@@ -177,7 +177,7 @@ def _export(project: Project, store: ArtifactStore, say: Callable[[str], None]) 
     done = Exported(store_name(project))
     cursor = read_cursor(project)
     for run in cursor.waiting:
-        say(f"storing what run {run} left in {display(done.store)}")
+        say(f"storing the files of run {run} in {display(done.store)}")
         known = cursor.stored.get(run, {})
         folder = _stage(project, read_story(project.journal_path, run), known, done)
         _store_run(project, store, run, folder, cursor, done)
@@ -234,7 +234,7 @@ def _why_refused(one: Artifact, secrets: Sequence[tuple[str, str]]) -> str:
                 line = f" (line {found.line})" if found.line else ""
                 return redact(f"{found.message}{line}")
         for secret, at in find_held(content, b"", secrets):
-            return f"the value of the secret {secret} (line {at})"
+            return f"it contains the value of the secret {secret} (line {at})"
     return ""
 
 
@@ -350,7 +350,7 @@ def _only_one(project: Project) -> Iterator[None]:
         if not is_ours:
             raise RunnerError(
                 "another process is storing artifacts of this project",
-                hint="`runner team artifacts list` shows how far it is",
+                hint="`runner team artifacts list` shows its progress",
             )
         yield
 
@@ -359,5 +359,5 @@ def summarise(done: Exported) -> str:
     """What came of it, in one line."""
     text = f"{plural(done.stored, 'file')} of {plural(len(done.runs), 'run')} stored"
     if done.refused:
-        text += f"; {plural(len(done.refused), 'file')} kept back"
+        text += f"; {plural(len(done.refused), 'file')} not stored"
     return text

@@ -112,17 +112,17 @@ def fetch_artifacts(project: Project, run: str, paths: Iterable[str], to: Path) 
     metadata = _read_metadata(project, store, whole)
     if metadata is None:
         raise RunnerError(
-            "this run is not all in the store yet: its metadata.json is missing",
+            "this run is not completely stored yet: its metadata.json is missing",
             where=display(whole),
-            hint="runner team artifacts push, where it was built",
+            hint="on the machine that built it: runner team artifacts push",
         )
     known = metadata.files
     wanted = tuple(paths) or (*known, METADATA)
     missing = [path for path in wanted if path not in known and path != METADATA]
     if missing:
         refused = metadata.refused.get(missing[0], "")
-        hint = f"it was kept back: {refused}" if refused else "runner team artifacts list --remote"
-        raise RunnerError("the run has no such file", where=display(missing[0]), hint=hint)
+        hint = f"it was not stored: {refused}" if refused else "runner team artifacts list --remote"
+        raise RunnerError("file not found in this run", where=display(missing[0]), hint=hint)
     size = sum(_fetch(project, store, whole, path, known, to) for path in wanted)
     return Fetched(whole, to, wanted, size)
 
@@ -137,19 +137,19 @@ def _fetch(
 ) -> int:
     odd = path.startswith("/") or not set(path.split("/")).isdisjoint(("", ".", ".."))
     if odd or is_control(path):  # the store's own word: it may be fetched into a repository
-        raise RunnerError("this is no path of an artifact", where=display(path))
+        raise RunnerError("not a valid artifact path", where=display(path))
     content = store.get(f"{key_of_run(project, run)}/{path}")
     digest = known.get(path, ("", 0))[0]
     if content is None or (digest and sha256(content).hexdigest() != digest):
-        what = "is not there" if content is None else "has other bytes than were stored"
+        what = "is missing from the store" if content is None else "does not match its digest"
         raise RunnerError(f"an artifact {what}", where=display(path), code=ExitCode.FAILED)
     to.mkdir(parents=True, exist_ok=True)
     there = read_beneath(to, path)
     if there is not None and there != content:
         raise RunnerError(
-            "another file is in the way",
+            "a different file already exists",
             where=str(to / path),
-            hint="--to ANOTHER-FOLDER",
+            hint="choose another folder: --to FOLDER",
             code=ExitCode.CONFLICT,
         )
     write_beneath(to, path, content, 0o644, durable=False)
@@ -163,11 +163,11 @@ def _find_run(project: Project, store: ArtifactStore, typed: str) -> str:
     runs = sorted({key.removeprefix(prefix).partition("/")[0] for key in keys})
     found = [one for one in runs if one.startswith(typed)]
     if not found:
-        what = "no such run is in the store" if typed else "nothing is stored yet"
+        what = "run not found in the store" if typed else "nothing is stored yet"
         hint = "runner team artifacts list --remote"
         raise RunnerError(what, where=display(typed or store_name(project)), hint=hint)
     if typed and len(found) > 1:
-        raise RunnerError("this begins several runs", where=typed, detail="\n".join(found))
+        raise RunnerError("ambiguous run ID", where=typed, detail="\n".join(found))
     # Ids of runs are in the order of time.
     return found[-1]
 
@@ -191,6 +191,6 @@ def _open(project: Project) -> ArtifactStore:
     if not name:
         raise RunnerError(
             "no artifact store is set",
-            hint='[artifacts] store = "s3://BUCKET/PREFIX", or a folder; or --store PLACE',
+            hint='set [artifacts] store = "s3://BUCKET/PREFIX", or a folder; or --store PLACE',
         )
     return open_store(name, project.root, project.environ)

@@ -30,8 +30,8 @@ BUCKET = "s3://"
 _SECONDS = 60.0
 """For one object, tries and all: who does not answer in it is away."""
 _LOGIN = (
-    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_REGION, and AWS_ENDPOINT_URL for a server of"
-    " your own, in the environment of who stores"
+    "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, and AWS_ENDPOINT_URL for your own"
+    " server, in the environment"
 )
 
 
@@ -69,8 +69,8 @@ def _require_own_folder(name: str) -> None:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     git = any(part.casefold() == ".git" for part in parts)
     if not parts or ".." in parts or git:
-        hint = 'such as "artifacts/kept", or an absolute path in your own settings'
-        raise RunnerError("artifacts cannot be kept there", where=display(name), hint=hint)
+        hint = 'use a folder such as "artifacts/kept", or an absolute path in your own settings'
+        raise RunnerError("not a valid folder for artifacts", where=display(name), hint=hint)
 
 
 # --- a folder -------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
         from obstore.store import S3Store
     except ImportError as error:
         raise RunnerError(
-            "a bucket needs the extra artifacts", where=name, hint=install_hint("artifacts")
+            'a bucket needs the extra "artifacts"', where=name, hint=install_hint("artifacts")
         ) from error
     values = {
         key.lower(): value
@@ -252,7 +252,7 @@ def _away(name: str, message: str) -> RunnerError:
         else ("make the folder writable, then runner team artifacts push")
     )
     return RunnerError(
-        f"the artifact store does not take or give anything: {display(first)}",
+        f"cannot read or write the artifact store: {display(first)}",
         where=display(name),
         hint=hint,
     )

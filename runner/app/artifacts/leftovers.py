@@ -76,7 +76,7 @@ def parse_age(text: str) -> timedelta:
     match = _AGE.fullmatch(text.strip().lower())
     age = int(match[1]) * _UNITS[match[2]] if match else timedelta()
     if not age:
-        raise RunnerError("this is no age", where=text, hint="runner prune --older-than 90d")
+        raise RunnerError("not a valid age", where=text, hint="runner prune --older-than 90d")
     return age
 
 

@@ -60,7 +60,7 @@ def _link_of(server: OwnCommand) -> str:
         if output.endswith(b"\n"):
             return output.decode().strip()
         if ended:
-            lines = [*errors.decode("utf-8", "replace").splitlines(), "it says nothing"]
+            lines = [*errors.decode("utf-8", "replace").splitlines(), "no output"]
             hints = [line.strip() for line in lines if line.strip().startswith("hint: ")]
             raise RunnerError(
                 f"the page did not start: {lines[0].removeprefix('runner: ')}",

@@ -113,8 +113,8 @@ def _require_person(project: Project, *, meant: bool) -> None:
     if why is None or (why.ci and meant):
         return
     raise RunnerError(
-        f"--rebuild is a person's word: {why.text}",
-        hint="in CI: runner --rebuild --yes" if why.ci else "have a person type it",
+        f"--rebuild needs a person: {why.text}",
+        hint="in CI: runner --rebuild --yes" if why.ci else "ask a person to run it",
         code=ExitCode.PERSON,
     )
 

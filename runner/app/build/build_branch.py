@@ -41,7 +41,7 @@ def switch_to(project: Project, name: str) -> bool:
     _require_alone(project)
     with Repository.open(project.root) as repository:
         if repository.git.ask("check-ref-format", "--branch", name).exit or name.startswith("-"):
-            raise RunnerError("no branch can be called so", where=display(name))
+            raise RunnerError("invalid branch name", where=display(name))
         ref = f"{_HEADS}{name}"
         if repository.find_head().ref == ref:
             return False
@@ -54,9 +54,9 @@ def switch_to(project: Project, name: str) -> bool:
         answer = repository.git.ask(*quiet, *new, name)
         if answer.exit:
             raise RunnerError(
-                f"git does not switch to {display(name)}",
+                f"git cannot switch to {display(name)}",
                 detail=display(answer.stderr.strip()[-1000:], lines=True),
-                hint="commit or stash what is in its way, then run again",
+                hint="commit or stash the changes that conflict, then run again",
                 code=ExitCode.CONFLICT,
             )
     return True
@@ -71,23 +71,23 @@ def build_apart(project: Project, *, saved: bool) -> str:
 
     if saved:
         raise RunnerError(
-            'with publish_at = "end" another branch is built than the one that was looked at',
-            hint="leave --apply out, or RUNNER_PUBLISH_AT=task",
+            'publish_at = "end" builds a different branch than the saved one',
+            hint="run without --apply, or set RUNNER_PUBLISH_AT=task",
         )
     _require_alone(project)
     with Repository.open(project.root) as repository:
         name = project.settings.publish
         branch = go_apart(repository, name, project.environ)
     whose = display(branch.removeprefix(UNPUBLISHED))
-    return f"on branch {display(branch)}; {whose} follows once all is published"
+    return f"on branch {display(branch)}; {whose} is updated once everything is published"
 
 
 def _require_alone(project: Project) -> None:
     holder = RunLock(project.root / BUILD).holder()
     if holder is not None:
         raise RunnerError(
-            f"a run goes on in this folder: {holder}",
-            hint="another branch is built beside it in a clone or a work tree of its own",
+            f"a run is active in this folder: {holder}",
+            hint="build another branch in a separate clone or work tree",
             code=ExitCode.CONFLICT,
         )
 
@@ -103,23 +103,23 @@ def _begin_in_remote(project: Project, repository: Repository, ref: str) -> None
             return  # a crash came between the two
         if ref in seen:
             raise RunnerError(
-                f"{there} has a branch {shown} already, which is not here",
-                hint=f"git fetch {there} {shown}:{shown}, then run again; or take another name",
+                f"branch {shown} exists on {there} but not in this clone",
+                hint=f"git fetch {there} {shown}:{shown}, then run again; or use another name",
                 code=ExitCode.CONFLICT,
             )
         commit = head.commit or ""
         if seen.get(head.ref) != commit and not _was_there(repository, origin):
             raise RunnerError(
-                f"HEAD has commits that {there} has not: a new branch would push them along",
+                f"HEAD has commits that are not on {there}: a new branch would push them",
                 hint=f"git push {there} {display(head.ref.removeprefix(_HEADS))}, then run again",
                 code=ExitCode.PERSON,
             )
         made = remote.swap(Move(ref, None, commit, is_branch=True))
         if made.swap is not Swap.DONE:
             raise RunnerError(
-                f"{there} does not take the branch {shown}",
+                f"{there} rejected the branch {shown}",
                 detail=display(made.output.strip()[-1000:], lines=True),
-                hint="it may be protected: take another name",
+                hint="it may be protected: use another name",
                 code=ExitCode.CONFLICT,
             )
 
@@ -139,8 +139,8 @@ def open_session_lease(project: Project, repository: Repository, run: str) -> Br
     settings = project.settings
     if settings.commit == "manual":
         raise RunnerError(
-            'publish needs commit = "task": a landing is pushed as it is made',
-            hint="RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
+            'publish needs commit = "task": each landing is pushed as a commit',
+            hint="set RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
         )
     where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
     lease = open_lease(repository, *where)
@@ -179,8 +179,8 @@ def give_back_left(project: Project) -> str:
         with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
             open_session_lease(project, repository, "").give_back_left()
     except RunnerError as error:
-        left = f"a run that was killed may still hold the lease of {project.settings.publish}"
-        return f"note: {left}, which lapses by itself: {error.message}"
+        left = f"a killed run may still hold the lease of {project.settings.publish}"
+        return f"note: {left}, which expires by itself: {error.message}"
     return ""
 
 

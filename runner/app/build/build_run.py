@@ -264,7 +264,7 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
 # --- plan directives ------------------------------------------------------------------
 
 
-_GO_BACK = "go back and build them again in this run? [y/N] "
+_GO_BACK = "go back and rebuild them in this run? [y/N] "
 
 
 def apply_directives(
@@ -314,10 +314,10 @@ def _confirm_replays(session: Session, ids: Sequence[str], asker: Asker | None) 
     if asker is not None and asker.choose("\n".join(previews), _GO_BACK) in ("y", "yes"):
         return
     raise RunnerError(
-        f"!replay in {', '.join(map(display, ids))} starts tasks again; nothing has run",
+        f"!replay in {', '.join(map(display, ids))} restarts tasks; nothing has run",
         detail="" if asker else "\n".join(previews),
-        hint="runner run --yes --reuse lands their recorded work again; runner run --yes builds "
-        "them again; or remove the line",
+        hint="`runner run --yes --reuse` lands their recorded work again, `runner run --yes` "
+        "rebuilds them; or remove the line",
         code=ExitCode.PERSON,
     )
 
@@ -349,9 +349,9 @@ def _apply_lines(
 def _require_text(line: Written, path: str) -> None:
     if line.kind == "change" and not line.text:
         raise RunnerError(
-            f"what changes in {line.task}?",
+            f"!change in {line.task} has no text",
             where=f"{path}:{line.line}",
-            hint="write `!change what is asked for now`",
+            hint="describe the change on the same line: `!change TEXT`",
         )
 
 
@@ -372,6 +372,6 @@ def _go_back(amendment: Transaction, id_: str) -> str:
     session = amendment.session
     seen = _look_back(session, id_)
     if seen.nothing:
-        return f"nothing came after {id_}"
+        return f"nothing landed after {id_}"
     take_back(session.lander, seen.back)
-    return f"back to the checkpoint of {id_}; refs/runner/{seen.back.kept} keeps what was there"
+    return f"back to the checkpoint of {id_}; HEAD was saved as refs/runner/{seen.back.kept}"

@@ -73,7 +73,7 @@ def run_for_tasks(
         own = project.documents
         if unseen := [one.path for one in repository.state().dirty if one.path not in own]:
             more = " …" if len(unseen) > 3 else ""  # noqa: PLR2004 - three fit in a line
-            say(f"note: HEAD is what runs; not committed: {', '.join(unseen[:3])}{more}")
+            say(f"note: runs on HEAD; ignored, since not committed: {', '.join(unseen[:3])}{more}")
         workshop = WorkerSetup(
             root=project.root,
             repository=repository,
@@ -103,14 +103,14 @@ def _require_apart(tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]]) 
     if not found:
         return
     more = "\n".join(_format_collision(one) for one in found[1:])
-    hint = "add --split: they run one after the other; or name one of them"
+    hint = "add --split to run them one after the other, or name only one"
     raise RunnerError(f"{_format_collision(found[0])}; nothing has run", hint=hint, detail=more)
 
 
 def _format_collision(one: Shared) -> str:
     if "any" in (one.path, one.other_path):
         who, other = (one.one, one.other) if one.path == "any" else (one.other, one.one)
-        return f"{display(who)} may write any file, so also one of {display(other)}"
+        return f"{display(who)} may write any file, including those of {display(other)}"
     return f"{display(one.one)} and {display(one.other)} both write {display(one.named)}"
 
 
@@ -126,9 +126,9 @@ def end_lines(came: Came) -> Iterator[str]:
 def _format_end(came: Came) -> str:
     return {
         Ended.EXITED: f"failed with exit {came.ran.exit}",
-        Ended.IDLE: "printed nothing for too long and was ended",
-        Ended.HARD: "took too long and was ended",
-        Ended.CANCELLED: "was ended",
+        Ended.IDLE: "printed nothing for too long and was stopped",
+        Ended.HARD: "took too long and was stopped",
+        Ended.CANCELLED: "was cancelled",
         Ended.COULD_NOT_START: "could not start",
     }[came.ran.ended]
 

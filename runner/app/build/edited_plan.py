@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 40
 _STATUS = regex(r"\W*status\W", re.IGNORECASE)
 _QUESTION = "[r]ebuild, [t]est existing code, or [l]eave stale? "
-_ANSWERS = {"r": "rebuilt", "t": "tested again"}
+_ANSWERS = {"r": "rebuilt", "t": "re-tested"}
 
 
 def answer_edits(
@@ -63,14 +63,14 @@ def answer_edits(
         text = "\n".join(_format_edit(task, tasks, session))
         if rebuild:
             say(text)
-            built[task.id] = f"built anew: runner --rebuild, {_find_name(session)}"
+            built[task.id] = f"rebuilt: runner --rebuild, {_find_name(session)}"
             _approve(task, journal, built[task.id])
         elif ask is None:
             nobody = has_nobody(task, session.project.settings)
             step = stale_step(task.id, nobody=nobody).partition("; `runner review")[0]
             say(f"{text}\n  next: {step}")
         elif choice := _answer(text, ask):
-            note = f"{_ANSWERS[choice]}, as was said when the run began"
+            note = f"{_ANSWERS[choice]}, as chosen when the run began"
             _approve(task, journal, note, reuse=choice == "t")
             if choice == "r":
                 built[task.id] = note
@@ -86,7 +86,7 @@ def _approve(task: Task, journal: JournalWriter, note: str, *, reuse: bool = Fal
 def _find_name(session: Session) -> str:
     """Who commits here, as git knows them."""
     answer = session.repository.git.ask("config", "--get", "user.name")
-    return raw_text(answer.out).strip() or "nobody whom git knows"
+    return raw_text(answer.out).strip() or "no git user.name"
 
 
 def _is_edited(id_: str, journal: JournalWriter, *, rebuild: bool) -> bool:
@@ -151,9 +151,9 @@ def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> I
         if len(lines) > _MOST_LINES:
             yield f"    … {len(lines) - _MOST_LINES} more lines"
         return
-    yield "    its text as it was built was never committed, so no difference can be shown"
+    yield "    no diff: the plan text of the last build was never committed"
     if known.changed:
-        yield f"    what was edited: {display(join_few(known.changed))}"
+        yield f"    edited: {display(join_few(known.changed))}"
 
 
 def _find_section(data: bytes, id_: str, tasks: Sequence[Task]) -> list[str]:
@@ -184,12 +184,12 @@ def tell_of_older(
         return
     known = session.journal.state.task(older[0])
     whose = (
-        f"{older[0]} is {known.status} as it was" if len(older) == 1 else "they stay as they were"
+        f"{older[0]} stays {known.status}" if len(older) == 1 else "they keep their current ones"
     )
     say(
-        f"note: an older text of {session.project.plan_path} was put back (git stash, checkout, "
-        f"reset, an undo), with the statuses of {display(join_few(older))}: {whose}; a status that "
-        "you commit is a request"
+        f"note: {session.project.plan_path} was restored to an older version (git stash, checkout, "
+        f"reset or undo), with old statuses of {display(join_few(older))}: {whose}; to request a "
+        "status, commit it"
     )
 
 

@@ -31,13 +31,15 @@ class NewProject:
 def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
     """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
     if find_git(folder) is None:
-        raise RunnerError("this folder is in no git repository", where=str(folder), hint="git init")
+        raise RunnerError(
+            "this folder is not in a git repository", where=str(folder), hint="git init"
+        )
     for plan in PLANS:
         if _is_taken(folder / plan):
             raise RunnerError(
-                "there is a plan here already; nothing was written",
+                "a plan already exists; nothing was written",
                 where=plan,
-                hint="runner validate, or take it away first",
+                hint="runner validate, or remove it first",
             )
     written = {name: not _is_taken(folder / name) for name in _FILES}
     templates = Path(starter.__file__).parent

@@ -201,7 +201,7 @@ def forecast_lines(
     for id_, through in foresight.may_be_let_go.items():
         yield (
             f"may be released by early cut-off: {display(id_)} {display(tasks[id_].title)} — "
-            f"if {display(through)} offers what it did before"
+            f"if the interface of {display(through)} stays the same"
         )
     for id_ in seen.waiting:
         yield f"waits: {display(id_)} {display(tasks[id_].title)}"

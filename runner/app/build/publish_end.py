@@ -70,13 +70,13 @@ def _take_in(
     try:
         tip = lease.look_again()
         if end_lease.join(repository, lease.name, lease.branch, tip):
-            say(f"{display(lease.name)} has moved: merged {tip[:12]}, and proven together with it")
+            say(f"{display(lease.name)} has moved: merged {tip[:12]}; everything is re-tested")
         is_merged = end_lease.has_merges(repository, tip)
     except RunnerError as error:
-        say(f"note: {error.message}; nothing is published. hint: {error.hint}")
+        say(f"note: {error.message}; nothing was published. hint: {error.hint}")
         return frozenset({error.code}), False
     if plan.read_bytes() != before:
-        say(f"note: the plan in {display(lease.name)} is another one by now: run again to build it")
+        say(f"note: the plan in {display(lease.name)} has changed: run again to build it")
         return frozenset({ExitCode.CONFLICT}), False
     return frozenset(), is_merged
 
@@ -90,13 +90,13 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
     if here.ref != session.branch.ref:
         return code  # a person went elsewhere meanwhile
     if code is not ExitCode.OK:
-        say(f"note: nothing is published: what is done is on {here.branch}, where runs go on")
+        say(f"note: nothing was published: finished work stays on {here.branch}")
         return code
     try:
         # The remote first: as long as it has not moved, a kill leaves nothing that looks published.
         lease.publish(here.commit or "")
     except RunnerError as error:
-        say(f"note: {error.message}; what is done is on {here.branch}. hint: {error.hint}")
+        say(f"note: {error.message}; finished work is on {here.branch}. hint: {error.hint}")
         return ExitCode.CONFLICT
     whose = f"{display(lease.branch)} of {display(lease.name)}"
     say(f"published: {whose} is at {(here.commit or '')[:12]}")

@@ -127,7 +127,7 @@ def _format_uncommitted(session: Session) -> tuple[str, ...]:
     """A line for what landed and waits for a person's commit (`commit = "manual"`)."""
     count = len(session.shadow.paths)
     files = f"{count} file{'' if count == 1 else 's'}"
-    return (f"{files} landed and not committed: runner pipeline commit-by-task",) if count else ()
+    return (f"{files} landed but not committed: runner pipeline commit-by-task",) if count else ()
 
 
 def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> BlockedTask:
@@ -299,7 +299,7 @@ def _as_asked(file: Path, write: Callable[[], None]) -> None:
         write()
     except OSError as error:
         raise RunnerError(
-            f"the run is over, but its report cannot be written: {error.strerror}",
+            f"the run ended, but its report cannot be written: {error.strerror}",
             where=str(file),
-            hint="runner log, and runner status, say what came of it",
+            hint="`runner log` and `runner status` show the result",
         ) from error

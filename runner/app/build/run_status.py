@@ -83,7 +83,7 @@ def require_open(project: Project, *, reopen: bool) -> str:
     if tag and not reopen:
         raise RunnerError(
             f"this plan was shipped as {display(tag)}; nothing has run",
-            hint="to go on with it: runner run --reopen",
+            hint="to continue it: runner run --reopen",
         )
     return tag
 

@@ -132,12 +132,12 @@ def save_proposal(file: Path, project: Project, trial: Trial) -> None:
     task = trial.task
     if not trial.passed:
         raise RunnerError(
-            "what it proposed does not pass, so it was not saved",
+            "the proposal failed its checks, so it was not saved",
             hint="read the findings above",
             code=ExitCode.FAILED,
         )
     if not trial.outcome.changes:
-        raise RunnerError(f"{task.id} would change nothing: there is nothing to save")
+        raise RunnerError(f"{task.id} would change no file: there is nothing to save")
     text = document(
         PROPOSAL,
         runner=__version__,
@@ -159,7 +159,7 @@ def _write(file: Path, text: str, kind: str) -> None:
         raise RunnerError(
             f"the {kind} cannot be saved: {error.strerror}",
             where=str(file),
-            hint="name a file in a folder that is there",
+            hint="name a file in an existing folder",
         ) from error
 
 
@@ -206,9 +206,9 @@ def read_saved(file: Path) -> Saved:
         ) from error
     # The file may come from anywhere: json ends at lists in lists with RecursionError.
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        changed = ", or it was changed" if kind == PROPOSAL else ""
+        changed = ", or it was edited" if kind == PROPOSAL else ""
         raise RunnerError(
-            f"this is no {kind} that this runner saved{changed}", where=str(file), hint=again
+            f"this file is not a {kind} saved by this runner{changed}", where=str(file), hint=again
         ) from error
 
 
@@ -309,14 +309,14 @@ def require_unmoved(
     moved, file = list(saved.origin.list_moved(project)), saved.origin.file
     if isinstance(saved, SavedPlan):
         moved += _list_plan_moved(saved, reading, foresee())
-        kind, hint = PLAN, f"look at it anew: runner --plan-out {file}"
+        kind, hint = PLAN, f"save a new one: runner --plan-out {file}"
     else:
         moved += _list_proposal_moved(saved, project, reading)
         kind = PROPOSAL
         hint = f"runner run {saved.task} --dry-run --with-implementer --plan-out {file}"
     if moved:
         raise RunnerError(
-            f"what the {kind} was made from has moved; nothing has run",
+            f"the saved {kind} is out of date; nothing has run",
             where=file,
             detail="\n".join(f"  {line}" for line in moved),
             hint=hint,
@@ -327,13 +327,13 @@ def require_unmoved(
 def _list_plan_moved(saved: SavedPlan, reading: Reading, seen: Foresight) -> Iterator[str]:
     found = list(_list_task_differences(saved.tasks, reading.plan.tasks))
     if not found and digest_of(reading.data) != saved.digest:
-        found = [f"{saved.origin.path}: its text around the tasks' own words has changed"]
+        found = [f"{saved.origin.path}: its text outside the tasks' fields has changed"]
     yield from found
     if found:
         return
     for id_, commands in seen.commands.items():
         if id_ in saved.commands and saved.commands[id_] != commands:
-            yield f"{id_}: the settings name other commands"
+            yield f"{id_}: its commands in the settings have changed"
     if set(seen.forecast.order) != set(saved.order):
         yield f"the journal: {_difference(saved.order, seen.forecast.order)}"
 
@@ -346,7 +346,7 @@ def _list_task_differences(saved: Mapping[str, SavedTask], tasks: Iterable[Task]
         if before is None:
             yield f"{id_}: is new"
         elif before.what != task.what:
-            yield f"{id_}: what is to be built has changed"
+            yield f"{id_}: what to build has changed"
         elif before.proof != task.proof:
             yield f"{id_}: how it is proven has changed"
         elif before.status != task.status:
@@ -360,7 +360,7 @@ def _list_proposal_moved(saved: SavedProposal, project: Project, reading: Readin
     if task is None:
         yield f"{saved.task}: is no longer in the plan"
     elif task.spec.what != saved.what:
-        yield f"{saved.task}: what is to be built has changed"
+        yield f"{saved.task}: what to build has changed"
     elif task.spec.proof != saved.proof:
         yield f"{saved.task}: how it is proven has changed"
     status = project.state().task(saved.task).status
@@ -371,8 +371,8 @@ def _list_proposal_moved(saved: SavedProposal, project: Project, reading: Readin
 def _difference(saved: Iterable[str], now: Iterable[str]) -> str:
     gone = [id_ for id_ in saved if id_ not in set(now)]
     new = [id_ for id_ in now if id_ not in set(saved)]
-    parts = [f"{', '.join(gone)} would not run any more"] if gone else []
-    parts += [f"{', '.join(new)} would run, too"] if new else []
+    parts = [f"{', '.join(gone)} would no longer run"] if gone else []
+    parts += [f"{', '.join(new)} would also run"] if new else []
     return "; ".join(parts)
 
 

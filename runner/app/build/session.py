@@ -308,7 +308,7 @@ class Session:
 
     def let_go(self, task: str) -> None:
         """Forget the bytes that are held for a task."""
-        with self.journal.tolerate(f"{task}: what was held of it stays"):
+        with self.journal.tolerate(f"{task}: its held files stay"):
             let_go(self.repository, task)
             self.staging.remove(self.staging.list(task))
 

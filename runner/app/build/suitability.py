@@ -68,7 +68,7 @@ def require_suitable(
     if facts.ongoing:
         raise RunnerError(
             f"a {facts.ongoing} is in progress",
-            hint=f"finish it (git {facts.ongoing} --continue) or give it up (--abort)",
+            hint=f"finish it (git {facts.ongoing} --continue) or abort it (--abort)",
         )
     changed = [file.path for file in facts.dirty if file.path not in own]
     committed = find_run_files(changed)
@@ -81,7 +81,7 @@ def require_suitable(
         raise RunnerError(
             "there are uncommitted changes",
             detail=_format_paths(dirty),
-            hint="commit them, or --allow-dirty to build on HEAD without them",
+            hint="commit them, or add --allow-dirty to build on HEAD without them",
         )
     notices = _notices(facts, repository, own, dirty)
     return (*notices, *([_warn_of_run_files(repository, committed)] if committed else []))
@@ -108,7 +108,7 @@ def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:
     tracked = find_run_files(map(repository.prefix.inside, text(out).split("\0")))
     parts = {"/".join(path.split("/")[:3]) for path in tracked or changed}
     return (
-        "files of a run are this clone's alone, and git would put older ones in their place: "
+        "git tracks files of a run, and would replace them with older ones: "
         f"git rm -r -q --cached {' '.join(sorted(parts))}, then commit"
     )
 
@@ -123,18 +123,18 @@ def _notices(
     if untracked:
         yield f"untracked, so tasks can't see it (git add and commit):\n{_format_paths(untracked)}"
     if facts.head.detached:
-        yield "HEAD is detached: commits land on it alone (git switch -c NAME keeps them)"
+        yield "HEAD is detached: commits land on no branch (git switch -c NAME keeps them)"
     if facts.submodules:
         names = ", ".join(facts.submodules)
         yield f"submodules are not checked out (git submodule update --init): {names}"
     if facts.lfs:
-        yield "files under Git LFS are seen as their pointers, and cannot be written by tasks"
+        yield "Git LFS files are seen as pointers, and tasks cannot write them"
     if facts.autocrlf:
-        yield "line ends are converted on checkout: tasks see and land what git stores"
+        yield "line endings are converted on checkout: tasks see and land them as git stores them"
     if facts.sparse:
         yield "the checkout is sparse: tasks see the whole tree"
     if (who := repository.identity()).invented:
-        yield f"git knows no user.name: commits are made as {who.name} <{who.email}>"
+        yield f"git user.name is not set: commits are made as {who.name} <{who.email}>"
 
 
 def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
     sandbox = sandbox_of(project.settings, project.environ)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
-    reason = "asked for on the command line" if by_flag else sandbox.reason
+    reason = "set on the command line" if by_flag else sandbox.reason
     why = f": {reason}" if reason else ""
     if sandbox.encloses:
         return ()
@@ -173,14 +173,14 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
         return tuple(lines)
     read = tuple(map(expand_home, project.settings.sandbox_read))
     gaps = "; ".join(landlock_gaps(read))
-    second = (f"landlock would enclose them, but: {gaps}",) if gaps else ()
-    return (*lines, f"to enclose them: {explain_opening()}", *second)
+    second = (f"Landlock would isolate them, but: {gaps}",) if gaps else ()
+    return (*lines, f"to isolate them: {explain_opening()}", *second)
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:
     """Return a line for missing compilers, now rather than in the middle of the run."""
     missing = ", ".join(requirements.find_missing_compilers(project))
-    return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
+    return (f"compilers not on PATH, so their files are refused: {missing}",) if missing else ()
 
 
 def _is_unseen(task: Task, settings: Settings) -> bool:
@@ -223,12 +223,12 @@ def require_meant(
     if not gone:
         return
     named = ", ".join(gone)
-    question = f"{named} was DONE and is gone from the plan. Is that meant? (its code stays) [y/N] "
+    question = f"{named} was DONE and is no longer in the plan. Confirm? (its code stays) [y/N] "
     if not (yes or (asker is not None and asker.choose("", question) in ("y", "yes"))):
         raise RunnerError(
-            f"{named} was DONE and is gone from the plan; nothing has run",
-            hint="bring the section back, or `runner run --yes`;"
-            " `runner undo ID` takes its code back",
+            f"{named} was DONE and is no longer in the plan; nothing has run",
+            hint="restore the section, or confirm: `runner run --yes`;"
+            " `runner undo ID` reverts its code",
             code=ExitCode.PERSON,
         )
     for id_ in gone:
@@ -253,7 +253,7 @@ def _were_there(
 
 
 _FIRST = "this plan runs commands on your machine"
-_NEW = "this repository runs more than what you agreed to"
+_NEW = "this repository has new commands that you have not trusted yet"
 _QUESTION = "run them, now and in later runs of this repository? [y/N] "
 _QUESTION_DETAILS = "run them, now and in later runs of this repository? [y/N], [d]etails "
 _AGENT = "the agent program {}, with your login and the network"
@@ -429,7 +429,7 @@ def _worker(task: Task, settings: Settings) -> Iterator[str]:
     name = agent_of(task, settings)
     if name == "model":
         named = next_model(task, settings, 0) or settings.model_execute
-        yield f"a model, with your key: {named or 'none is named yet'}"
+        yield f"a model, with your key: {named or 'not set yet'}"
     elif name:
         yield _AGENT.format(name) + (f", model {display(task.model)}" if task.model else "")
     if task.command:

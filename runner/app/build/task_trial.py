@@ -119,7 +119,7 @@ def _find_task(typed: str, reading: Reading, view: View) -> Task:
     waits = [id_ for id_ in task.depends_on if view.status(id_) is not Status.DONE]
     if waits:
         raise RunnerError(
-            f"{task.id} waits for {', '.join(waits)}: it would not see what they build",
+            f"{task.id} depends on unfinished tasks: {', '.join(waits)}",
             hint=f"runner run {waits[0]}",
         )
     return task
@@ -234,7 +234,7 @@ def _coverage(trial: Trial) -> Iterator[str]:
     found = trial.covered
     how = "its plan" if trial.plan is not None else "its Output files"
     made = len(set(found.planned) & set(found.produced))
-    yield f"planned by {how}: {len(found.planned)}; produced of them: {made}"
+    yield f"planned by {how}: {len(found.planned)}; produced: {made}"
     for word, paths in (("missing", found.missing), ("unplanned", found.unplanned)):
         if paths:
             yield f"  {word}: {', '.join(map(display, paths))}"
@@ -267,7 +267,7 @@ def _cost(trial: Trial) -> str:
     used = trial.usage
     spent = f"{trial.seconds:.1f} s in {_sessions(trial)}"
     if used == Usage():
-        return f"{spent}; it tells no tokens"
+        return f"{spent}; no token usage reported"
     dollars = f", ${used.dollars:.4f}" if used.dollars else ""
     return f"{spent}; {used.input_tokens} tokens in, {used.output_tokens} out{dollars}"
 
@@ -280,7 +280,7 @@ def _sessions(trial: Trial) -> str:
 def _verdict(trial: Trial) -> str:
     name = display(trial.task.id)
     if trial.passed and trial.outcome.changes:
-        return f"{name} would land as it is; nothing has landed"
+        return f"{name} would land; nothing has landed"
     if trial.passed:
         return f"{name} would change nothing and be DONE"
     return f"{name} would not land"

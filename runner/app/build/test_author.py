@@ -188,13 +188,13 @@ class _Author:
         if isinstance(chosen, Finding):
             raise WaitsError(chosen.message)
         if not chosen.is_agent or not isinstance(chosen, Drafter):
-            raise WaitsError(f"{chosen.name} writes no tests; name an agent or a model")
+            raise WaitsError(f"{chosen.name} cannot write tests; name an agent or a model")
         if isinstance(chosen, AgentProgram):
             lacks = chosen.lacks_program(project.environ, project.root)
             if lacks is not None:
                 raise WaitsError(lacks.message)
         if self._is_shown_first and self.asker is None:
-            raise WaitsError("you review its tests first: run `runner` on a terminal")
+            raise WaitsError("its tests need your review: run `runner` in a terminal")
         budget = RunBudget.at(
             self.session.journal, project.settings, {task.id: task}, self.observer.say
         )
@@ -297,7 +297,7 @@ class _Author:
             "# Files that the implementer will write\n\n"
             + "\n".join(f"- `{display(one)}`" for one in task.outputs),
             f"# What runs the tests\n\n`{framework.command}` with the paths of your files",
-            f"# Names that are there (path | names | lines)\n\n{fence(listed)}" if listed else "",
+            f"# Existing names (path | names | lines)\n\n{fence(listed)}" if listed else "",
         )
         return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -349,14 +349,14 @@ class _Author:
         tests = ran.results.tests if ran.results else ()
         files = {one.path: one.content or b"" for one in outcome.changes}
         wrong = [
-            f"{path}: no test of it fails now, and none of its imports is missing"
+            f"{path}: none of its tests fails yet, and no import is missing"
             for path in files
             if holds_tests(path) and not _is_red(path, tests, ran.ran.tail, self.task)
         ]
         named = {test.id.partition("[")[0] for test in tests if not test.unloaded}
         loaded = {test.id.partition("::")[0] for test in tests if not test.unloaded}
         wrong += [
-            f"{item}: there is no test {one}"
+            f"{item}: unknown test {one}"
             for item, ids in parsed.items.items()
             for one in ids
             if one.partition("::")[0] in loaded and one.partition("[")[0] not in named
@@ -453,7 +453,7 @@ _REPAIR = """
 
 {wrong}
 
-Your files are gone. Write all of them again, and answer again.
+Your files were deleted. Write all of them again, then answer again.
 """
 
 
@@ -478,12 +478,12 @@ def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_TestAnswer, lis
         for ids in by_item.values()
     )
     if not good or not all(isinstance(one, str) for one in files):
-        return _TestAnswer(), ["`files` and each entry of `items` must be a list of texts"]
+        return _TestAnswer(), ["`files` and each entry of `items` must be a list of strings"]
     wrong = [f"{one}: name a test for it" for one in items if one not in by_item]
     wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
     tests = {item: tuple(ids) for item, ids in by_item.items()}
     wrong += [
-        f"{item}: {display(one)} is in none of your files"
+        f"{item}: {display(one)} is not in your files"
         for item, ids in tests.items()
         for one in ids
         if not one.startswith(tuple(files))
@@ -494,12 +494,12 @@ def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_TestAnswer, lis
 def _find_misplaced(changes: tuple[Change, ...]) -> list[str]:
     """Return what an author may not do: it creates files of tests, and nothing else."""
     wrong = [
-        f"{one.path} is there already: create new files"
+        f"{one.path} already exists: create new files"
         for one in changes
         if one.action is not Action.CREATE
     ]
     wrong += [
-        f"{one.path} is no test file by the project's names"
+        f"{one.path} is not named like the project's test files"
         for one in changes
         if not is_test_path(one.path)
     ]

@@ -33,7 +33,7 @@ def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ..
     commit = repository.resolve(revision)
     if commit is None:
         hint = "name a commit, a branch or a tag"
-        raise RunnerError(f'there is no revision "{revision}"', hint=hint)
+        raise RunnerError(f'unknown revision "{revision}"', hint=hint)
     head = repository.head().commit
     # Three lists, since git compares two commits, or HEAD with the files, and names new files
     # in neither.
@@ -54,7 +54,7 @@ def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...
         inside = _below(repository, path)
         for one in _against(repository, head, inside or (path,)):
             if one.before is None and one.after is None:
-                raise RunnerError("there is no such file", where=path)
+                raise RunnerError("file not found", where=path)
             found.append(one if one.before != one.after else _whole(one))
     return tuple(dict.fromkeys(found))
 

@@ -42,17 +42,17 @@ def change_preview(seen: Change) -> Iterator[str]:
 
 def _describe_note(id_: str, status: Status) -> str:
     if status is Status.BLOCKED:
-        return f"it gets the note and stays BLOCKED; runner approve {id_} has it tried again"
+        return f"the note is added and it stays BLOCKED; to retry it: runner approve {id_}"
     if status is Status.STALE:
-        return f"it gets the note; runner approve {id_} has it built again"
-    return "it gets the note"
+        return f"the note is added; to rebuild it: runner approve {id_}"
+    return "the note is added"
 
 
 def _cost(seen: Change) -> str:
     known = [one for one in seen.stale if one.seconds]
     unknown = len(seen.stale) - len(known)
-    more = f", and {plural(unknown, 'task')} that nobody timed" if unknown else ""
-    return f"{seen.seconds:.1f} s{more}" if known else "not known"
+    more = f", and {plural(unknown, 'task')} without a recorded time" if unknown else ""
+    return f"{seen.seconds:.1f} s{more}" if known else "unknown"
 
 
 def change_lines(entry: RecordedChange) -> Iterator[str]:
@@ -65,7 +65,7 @@ def change_lines(entry: RecordedChange) -> Iterator[str]:
     named = [one.id for one in seen.stale if not one.via]
     yield f"next: runner review; runner approve {' '.join(named)}" if named else "next: runner"
     if named and len(seen.stale) > len(named):
-        yield "what is behind that is only proven again then, if it offers what it did"
+        yield "dependents are re-tested, and rebuilt only if its interface changes"
 
 
 def change_document(entry: RecordedChange) -> str:
@@ -91,7 +91,7 @@ def undo_preview(done: Undone) -> Iterator[str]:
     back = done.back
     yield from (f"{change.action} {display(change.path)}" for change in back.changes)
     for held in back.tasks[1:]:
-        yield f"PENDING {display(held)} — its held change is let go; the draft of it stays"
+        yield f"PENDING {display(held)} — its held change is dropped; its draft stays"
     yield from (f"STALE {display(one.task)} — {display(one.reason)}" for one in back.stale)
     yield from (f"{display(one)} imports {display(path)}" for one, path in done.importers)
 
@@ -103,7 +103,7 @@ def undo_lines(done: Undone) -> Iterator[str]:
     if done.commit:
         yield f"{name} undone as {short(done.commit)} ({count}); it is PENDING"
     else:
-        yield f"{name} would be undone ({count}); nothing was done"
+        yield f"{name} would be undone ({count}); nothing was changed"
 
 
 def undo_document(done: Undone) -> str:
@@ -133,15 +133,15 @@ def replay_preview(seen: Replay) -> Iterator[str]:
     if len(back.changes) > _SHOWN:
         yield f"    … and {len(back.changes) - _SHOWN} more"
     if seen.by_hand:
-        yield f"  {plural(len(seen.by_hand), 'commit')} by hand since then: their files stay"
+        yield f"  {plural(len(seen.by_hand), 'manual commit')} since then: their files stay"
     yield f"  current HEAD saved as refs/runner/{back.kept}"
-    yield f"  building them again, by past attempts: {_rebuild_cost(seen)}"
-    yield "  runner run --reuse lands their recorded work again, without implementers"
+    yield f"  cost of rebuilding them, by past attempts: {_rebuild_cost(seen)}"
+    yield "  runner run --reuse lands their recorded work again, without calling implementers"
 
 
 def _rebuild_cost(seen: Replay) -> str:
     took = f"about {duration(seen.seconds)}" if seen.seconds else ""
-    return ", ".join(filter(None, [took, cost(seen.usage)])) or "not known"
+    return ", ".join(filter(None, [took, cost(seen.usage)])) or "unknown"
 
 
 def _first(names: tuple[str, ...]) -> str:
@@ -156,11 +156,11 @@ def replay_lines(done: Replayed) -> Iterator[str]:
         yield f"nothing came after {short(seen.checkpoint)}"
     elif not commit:
         yield from replay_preview(seen)
-        yield "nothing was done"
+        yield "nothing was changed"
     else:
         tasks, files = plural(len(back.tasks), "task"), plural(len(back.changes), "file")
         yield f"back to {short(seen.checkpoint)} as {short(commit)}: {tasks} PENDING, {files}"
-        yield f"the head of before is kept as refs/runner/{display(back.kept)}"
+        yield f"previous HEAD saved as refs/runner/{display(back.kept)}"
         yield "next: runner run --reuse (lands recorded work again), or runner"
 
 
@@ -186,11 +186,11 @@ def rebuild_lines(found: Sequence[RebuiltStep], steps: int) -> Iterator[str]:
     last = found[-1]
     for one in found:
         if one.unproven:
-            yield f"{_name(one.step)}: bytes compared, not proven: {display(one.unproven)}"
+            yield f"{_name(one.step)}: files compared, not re-tested: {display(one.unproven)}"
     if last.divergence:
         yield f"{_name(last.step)} diverges: {display(last.divergence)}"
         yield from (f"  {display(line)}" for line in last.detail.splitlines()[-8:])
-        yield f"{len(found) - 1} of {plural(steps, 'step')} before it identical"
+        yield f"identical before it: {len(found) - 1} of {plural(steps, 'step')}"
         return
     seconds = _seconds(found)
     yield (
@@ -232,11 +232,11 @@ def commit_lines(writes: CommittedWrites) -> Iterator[str]:
         yield f"{short(commit) or 'would commit'} {name}: {plural(len(group.changes), 'file')}"
         yield from (f"  {change.action} {display(change.path)}" for change in group.changes)
     for path, task in found.joined:
-        yield f"{display(path)}: only its last bytes are kept, so all of it is {display(task)}'s"
+        yield f"{display(path)}: only its last version is logged, so {display(task)} gets all of it"
     for path, reason in found.left:
-        yield f"left as it is: {display(path)} ({display(reason)})"
+        yield f"not committed: {display(path)} ({display(reason)})"
     if not found.groups:
-        yield "nothing is logged that is not committed"
+        yield "no logged writes to commit"
 
 
 def commit_document(writes: CommittedWrites) -> str:

@@ -75,7 +75,7 @@ def _group_writes(
 ) -> Grouped:
     ongoing = repository.state().ongoing
     if ongoing:
-        raise RunnerError(f"a {ongoing} is in progress", hint="finish it or give it up")
+        raise RunnerError(f"a {ongoing} is in progress", hint="finish or abort it")
     graph = TaskGraph.of(tasks.values())
     places = {id_: at for at, id_ in enumerate(graph.order())}
     landings = find_kept_landings(repository)
@@ -94,9 +94,9 @@ def _make_commits(
     paths = sorted({change.path for group in found.groups for change in group.changes})
     if filtered := find_filtered(repository, paths):
         raise RunnerError(
-            "git filters (LFS) these files, so the runner cannot commit them",
+            "git filters (LFS) apply to these files, so the runner cannot commit them",
             detail=format_list(filtered),
-            hint="git add and git commit, by hand",
+            hint="commit them yourself: git add, git commit",
             code=ExitCode.CONFLICT,
         )
     head = repository.find_head()
@@ -118,8 +118,8 @@ def _make_commits(
     with prepare_index(repository, head, paths, head.commit, made[-1]) as index:
         if not move_branch(repository, head, made[-1], "runner: commit-by-task", index):
             raise RunnerError(
-                "the branch moved meanwhile; nothing was committed",
-                hint="try again",
+                "the branch has moved; nothing was committed",
+                hint="run the command again",
                 code=ExitCode.CONFLICT,
             )
         index.place()
@@ -188,18 +188,18 @@ class Grouped:
         for path, tasks in self.shared:
             if task in tasks:
                 others = ", ".join(one for one in tasks if one != task)
-                raise _make_torn_error(task, f"{others} wrote {path}, too")
+                raise _make_torn_error(task, f"{others} also wrote {path}")
         groups = tuple(one for one in self.groups if one.task == task)
         before = ", ".join(one.task for one in self.groups if one.task in needed)
         if groups and before:
-            raise _make_torn_error(task, f"it depends on {before}, which comes first")
+            raise _make_torn_error(task, f"{before}, which it depends on, must be committed first")
         return Grouped(groups, self.left)
 
 
 def _make_torn_error(task: str, why: str) -> RunnerError:
     return RunnerError(
         f"{task} cannot be committed by itself: {why}; nothing was committed",
-        hint="`runner pipeline commit-by-task` commits what is logged, a commit a task, in order",
+        hint="`runner pipeline commit-by-task` commits all logged writes, one commit per task",
         code=ExitCode.CONFLICT,
     )
 
@@ -294,7 +294,7 @@ def _find_pending(
     for number in range(last, -1, -1):
         if chain[number].before == committed:
             return chain[number : last + 1]
-    found.left.append((path, "HEAD has another file than any logged write began from"))
+    found.left.append((path, "no logged write began from the version in HEAD"))
     return ()
 
 

@@ -84,7 +84,7 @@ def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
     found = list(faults(_read_map(project), files, tasks, done))
     if read_beneath(project.root, OWNERSHIP_MAP) is None:
         found.insert(
-            0, Fault("map", OWNERSHIP_MAP, "there is no such file", "runner plan ownership propose")
+            0, Fault("map", OWNERSHIP_MAP, "file not found", "runner plan ownership propose")
         )
     if paths:
         chosen = {*_select_files(paths, files)}
@@ -196,12 +196,12 @@ def find_place(project: Project, here: Path, typed: str) -> tuple[str, int]:
     if match and not (here / typed).exists():
         file, line = match["file"], int(match["line"])
         if line == 0:
-            raise RunnerError("lines are counted from 1", where=typed)
+            raise RunnerError("line numbers start at 1", where=typed)
     real = Path(os.path.realpath(here / file))
     if not real.is_relative_to(project.folders.top):
-        raise RunnerError("the file lies outside the repository", where=str(real))
+        raise RunnerError("the file is outside the repository", where=str(real))
     if real.is_dir():
-        raise RunnerError("this is a folder", where=file, hint="runner blame FILE")
+        raise RunnerError("expected a file, got a folder", where=file, hint="runner blame FILE")
     return os.path.relpath(real, os.path.realpath(project.root)), line
 
 
@@ -250,7 +250,7 @@ def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
     left = found.unowned - len(found.rows)
     yield f"{plural(len(found.rows), 'row')} {'written' if written else 'proposed'}"
     if left:
-        yield f"of {plural(left, 'file')} git tells no task"
+        yield f"git shows no task for {plural(left, 'file')}"
     if found.rows and not written:
         yield f"hint: runner plan ownership propose --write adds them to {OWNERSHIP_MAP}"
 

@@ -132,8 +132,8 @@ def require_one(request: ImpactRequest) -> None:
     """Raise RunnerError where several changes are named at once."""
     named = (request.paths, request.since is not None, request.task, request.changes)
     if sum(map(bool, named)) > 1:
-        hint = "name paths, or --since REV, or --task ID"
-        raise RunnerError("these are several changes at once", hint=hint)
+        hint = "give only one of: paths, --since REV, --task ID"
+        raise RunnerError("more than one change given", hint=hint)
 
 
 def _find_changes(
@@ -172,7 +172,7 @@ def _format_left_out(view: View, asked: int) -> Iterator[str]:
     more = len(view.tasks) - asked
     if more:
         verb = "is" if more == 1 else "are"
-        yield f"{plural(more, 'task')} that {verb} not DONE: not asked about (--all does)"
+        yield f"{plural(more, 'task')} that {verb} not DONE: not checked (--all includes them)"
 
 
 def inside(project: Project, typed: str) -> str:
@@ -181,8 +181,8 @@ def inside(project: Project, typed: str) -> str:
     root = os.path.realpath(project.root)
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120 - likewise
     if not Path(real).is_relative_to(root):
-        hint = f"paths are of the project in {project.root}"
-        raise RunnerError("this file lies outside the project", where=display(typed), hint=hint)
+        hint = f"paths must be inside the project in {project.root}"
+        raise RunnerError("this file is outside the project", where=display(typed), hint=hint)
     return Path(real).relative_to(root).as_posix()
 
 

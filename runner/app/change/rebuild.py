@@ -74,7 +74,7 @@ def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[Step, ...]
         landed = _steps(repository, head) if head else ()
         found = tuple(one for one in landed if not ids or one.task in ids)
     if not found:
-        raise RunnerError("nothing of that has landed in this branch", hint="runner log")
+        raise RunnerError("no such task has landed on this branch", hint="runner log")
     return found
 
 
@@ -153,7 +153,7 @@ class _Rebuilding:
             return RebuiltStep(step, other)
         task = self._task_of(step)
         if task is None:
-            why = "the text of the task is nowhere in the history any more"
+            why = "the text of the task is no longer in the history"
             return RebuiltStep(step, unproven=why)
         assignment = self.preparation.make_carried(task, changes, step.parent, step.attempt)
         assignment = replace(assignment, review=ReviewMode.OFF, red_first=False)
@@ -183,7 +183,7 @@ class _Rebuilding:
         approved = self.approved.get((step.task, step.attempt), {})
         for change in changes if approved else ():
             if change.after not in approved.get(change.path, ()):
-                return f"{change.path} is not what was approved for attempt {step.attempt}"
+                return f"{change.path} differs from what was approved for attempt {step.attempt}"
         return ""
 
     def _difference(self, step: Step, changes: Sequence[Change], outcome: Outcome) -> str:
@@ -199,7 +199,7 @@ class _Rebuilding:
         landed = self.repository.diff_trees(step.parent or None, step.commit)
         whole = all(change.path not in self.project.documents for change in landed)
         if whole and outcome.tree != self.repository.tree_of(step.commit):
-            return "the rebuilt tree has another name than the original"
+            return "the rebuilt tree has a different hash"
         return ""
 
 

@@ -122,7 +122,7 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
         if ongoing:
             raise RunnerError(
                 f"a {ongoing} is in progress",
-                hint=f"finish it (git {ongoing} --continue) or give it up (--abort)",
+                hint=f"finish it (git {ongoing} --continue) or abort it (--abort)",
             )
         # Once more: a crash may have been put right in it, or somebody saved it.
         data = project.plan_bytes
@@ -138,7 +138,7 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
 def require_readable(plan: Plan) -> None:
     """Raise RunnerError where the plan has mistakes: what it says of the tasks is not sure."""
     if errors := [problem for problem in plan.problems if problem.is_error]:
-        raise refusal(errors, "nothing was done")
+        raise refusal(errors, "nothing was changed")
 
 
 # --- record change --------------------------------------------------------------------
@@ -180,9 +180,9 @@ def change(project: Project, request: ChangeRequest) -> RecordedChange:
 def _clean_text(project: Project, typed: str, ids: Sequence[str]) -> str:
     text = " ".join(project.without_secrets(typed).split())
     if any(unicodedata.category(character) == "Cc" for character in text):
-        raise RunnerError("a change is plain text: this one holds control characters")
+        raise RunnerError("the change text contains control characters")
     if not text:
-        raise RunnerError("what changes?", hint=f'runner change {ids[0]} "what is asked for now"')
+        raise RunnerError("no change text given", hint=f'runner change {ids[0]} "what to change"')
     return text
 
 
@@ -191,9 +191,9 @@ def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
     view = View.of(project)
     if view.live is not None:
         raise RunnerError(
-            f"a run is going on ({view.live}); nothing was recorded",
-            hint=f"write `!change {text}` as a line into the section of {ids[0]}: the next run "
-            "takes it; or wait and try again",
+            f"a run is active ({view.live}); nothing was recorded",
+            hint=f"add the line `!change {text}` to the section of {ids[0]} for the next run; "
+            "or wait for the run to end",
         )
     plan = project.plan(project.plan_bytes)
     require_readable(plan)
@@ -292,9 +292,9 @@ def require_no_importers(seen: Undone, *, force: bool) -> None:
     id_ = seen.back.tasks[0]
     if seen.importers and not force:
         raise RunnerError(
-            f"{id_} was not undone: files that stay import what it would remove",
+            f"{id_} was not undone: remaining files import what it would remove",
             detail=format_list(f"{one} imports {path}" for one, path in seen.importers),
-            hint=f"undo the tasks of these files first, or: runner undo {id_} --force",
+            hint=f"first undo the tasks of these files, or: runner undo {id_} --force",
             code=ExitCode.CONFLICT,
         )
 
@@ -342,7 +342,7 @@ def replay(project: Project, request: ReplayRequest) -> Replayed:
         now = plan_replay(session.repository, transaction.state, id_, session.own_documents)
         if request.head and now.back.head != request.head:
             raise RunnerError(
-                "the branch moved meanwhile; nothing was done",
+                "the branch has moved; nothing was changed",
                 hint=f"runner replay {id_} --yes",
                 code=ExitCode.CONFLICT,
             )

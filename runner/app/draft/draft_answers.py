@@ -104,11 +104,11 @@ def reject_draft(
     one = find_draft(project, named)
     if not reason:
         raise RunnerError(
-            "a rejection needs a reason", hint="--reason TEXT: the next draft reads it"
+            "a rejection needs a reason", hint="add --reason TEXT; the next draft reads it"
         )
     # A kill came between the plan and the journal: a no would leave tasks that nobody wants.
     if one.digest in project.state().approved_drafts and _stands(project, one):
-        raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
+        raise RunnerError(f"its tasks are already in {one.plan}", hint=f"runner approve {named}")
     reason = project.without_secrets(reason)
     decline_draft(project, named, reason)
     if one.imported:
@@ -161,7 +161,7 @@ def _require_fitting(project: Project, one: DraftProposed) -> None:
     if mistakes:
         id_ = f"DRAFT-{one.number}"
         raise RunnerError(
-            f"{id_} does not fit {one.plan}; nothing was written",
+            f"{id_} cannot be added to {one.plan}; nothing was written",
             detail="\n".join(map(str, mistakes)),
             hint=f"runner edit {id_}, or runner reject {id_} --reason …",
             code=ExitCode.USAGE,
@@ -172,7 +172,7 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
     """What stands against these bytes in the plan as it is now."""
     target = Target.of(project, one.plan)
     if one.text.lstrip().startswith("# ") or not one.text.startswith("#"):
-        return (Remark(1, "it does not begin with the heading of a task", "## TASK-001: Title"),)
+        return (Remark(1, "the draft does not start with a task heading", "## TASK-001: Title"),)
     plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     own = read_plan(one.text.encode(), "draft", prefixes=project.settings.id_prefixes)
     taken = ids_in_use(project, target, plan, but=one.number)
@@ -184,9 +184,9 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
     ]
     for task in own.tasks:
         if task.id in taken:
-            found.append(Remark(task.line, f"{task.id} is or was another task"))
+            found.append(Remark(task.line, f"{task.id} is already used by another task"))
         if task.status is not Status.PENDING and not _is_import_status(one, task):
-            found.append(Remark(task.line, f"{task.id} is {task.status}: a draft is PENDING"))
+            found.append(Remark(task.line, f"{task.id} is {task.status}: a draft must be PENDING"))
     if found or not own.tasks:
         return tuple(found)
     reading = DraftReading(tuple(one.text.split("\n")), (), places)
@@ -223,7 +223,7 @@ def _write(project: Project, one: DraftProposed) -> None:
         if effects.write_file(place, whole, mode=effects.mode_of(place), expected=target.data):
             return
     raise RunnerError(
-        f"{one.plan} is saved again and again; nothing was written",
+        f"{one.plan} keeps changing: another program is saving it; nothing was written",
         hint=f"runner approve DRAFT-{one.number}",
         code=ExitCode.CONFLICT,
     )
@@ -257,8 +257,8 @@ def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
 def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
     """A draft: what it would change in the plan, and what of the wish it covers."""
     if not whole:
-        yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
-        yield from (f"to mend: {display(text)}" for text in one.mistakes)
+        yield f"would add {join_few([*map(display, one.tasks)])} to {display(one.plan)}"
+        yield from (f"to fix: {display(text)}" for text in one.mistakes)
         return
     target = draft_checks.Target.of(project, one.plan)
     new = target.with_text(one.text, project.root.name)
@@ -276,12 +276,12 @@ def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterato
     for text, ids in covered:
         for id_ in filter(None, ids.split(", ")):
             proofs = [test.command for test in tasks[id_].test_contracts] if id_ in tasks else []
-            yield display(f"asked: {text} → {id_} → {'; '.join(proofs) or 'the plan'}")
-    yield from (display(f"asked, but not covered: {text}") for text, ids in covered if not ids)
+            yield display(f"requested: {text} → {id_} → {'; '.join(proofs) or 'see plan'}")
+    yield from (display(f"requested, but not covered: {text}") for text, ids in covered if not ids)
     if not covered:
-        yield "what of the wish is covered was not told"
-    yield from (f"taken out, {display(text)}" for text in one.taken_out)
-    yield from (f"to mend: {display(text)}" for text in one.mistakes)
+        yield "the draft does not list which parts of the request it covers"
+    yield from (f"removed, {display(text)}" for text in one.taken_out)
+    yield from (f"to fix: {display(text)}" for text in one.mistakes)
     yield from (f"note: {display(text)}" for text in one.notes)
     yield from _propose_author(project, one, tasks.values())
 
@@ -302,12 +302,12 @@ def _propose_author(project: Project, one: DraftProposed, tasks: Iterable[Task])
 def attempt_lines(project: Project, came: Drafted) -> Iterator[str]:
     """The draft that waits and how to answer it, or why none could be taken."""
     if came.proposed is None:
-        yield "no draft could be taken:"
+        yield "no usable draft:"
         for one in came.mistakes:
             yield display(str(one))
             if one.hint:
                 yield f"  hint: {display(one.hint)}"
-        yield f"nothing was written; it was asked {came.rounds} times"
+        yield f"nothing was written; the drafter was asked {came.rounds} times"
         return
     yield from draft_lines(project, came.proposed, whole=True)
     id_ = f"DRAFT-{came.proposed.number}"

@@ -153,7 +153,7 @@ def _remark(problem: Problem, reading: DraftReading) -> Remark:
         line = reading.line_of(next(heading, ""), source)
     hint = problem.hint
     if _CONTRACTS in problem.message or "contracts:" in hint:
-        hint = "leave its Type out: contracts are a person's to add"
+        hint = "omit its Type: only a person may add contracts"
     return Remark(line, problem.message, hint)
 
 
@@ -179,4 +179,4 @@ def _places(reading: DraftReading) -> Iterator[Remark]:
             if against is not None and against.refuses:
                 yield Remark(at, against.message, against.hint)
             elif is_forbidden(path):
-                yield Remark(at, f"no task may write {path!a}", "leave it out")
+                yield Remark(at, f"no task may write {path!a}", "remove it")

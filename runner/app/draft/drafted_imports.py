@@ -135,7 +135,7 @@ def redraft_import(
     """Ask anew about the file of a draft that a person refused, with the reason."""
     if refused.source == "-":
         raise RunnerError(
-            "it is refused; its list came from standard input, which is gone",
+            "rejected, but not drafted again: its list came from standard input",
             hint="runner import - --draft < LIST",
         )
     came = draft_import(project, ImportRequest(refused.source), observer, asker, reason=reason)
@@ -144,7 +144,7 @@ def redraft_import(
 
 def _nothing_named() -> tuple[Remark, ...]:
     return (
-        Remark(1, "no task was given files and a proof", "runner import, and add them by hand"),
+        Remark(1, "no task got output files and a proof", "runner import, then add them yourself"),
     )
 
 
@@ -159,13 +159,13 @@ def _notes(
     notes = []
     if done:
         notes.append(
-            f"{join_few(done)}: marked as done there, so unproven here, and not asked about"
+            f"{join_few(done)}: marked as done in the list, so unproven here and not drafted"
         )
     if left:
         notes.append(f"{join_few(left)}: left as imported, without a proof")
     if refused:
         first = f"; first {mistakes[0]}" if mistakes else ""
-        notes.append(f"answers about {plural(len(refused), 'task')} could not be taken{first}")
+        notes.append(f"answers for {plural(len(refused), 'task')} were not usable{first}")
     return tuple(notes)
 
 
@@ -196,20 +196,20 @@ class _Batch:
         mistakes, taken_out, merged = list(reading.mistakes), list(reading.taken_out), []
         for one in reading.sections:
             if (own := ours.get(one.id)) is None:
-                why = f"{one.id} is none of the tasks that were asked about"
-                mistakes.append(Remark(reading.line_of(one.id), why, "answer about these alone"))
+                why = f"{one.id} is not one of the tasks to answer for"
+                mistakes.append(Remark(reading.line_of(one.id), why, "answer only for these"))
                 continue
             if plain_title(one.title) != plain_title(own.title):
-                taken_out.append(Remark(reading.line_of(one.id), f"another title of {one.id}"))
+                taken_out.append(Remark(reading.line_of(one.id), f"a different title for {one.id}"))
             whole = _lay_over(own, one, self.sections)
             merged.append(whole)
             if not is_as_meant(whole):
-                why = f"{one.id} reads as more than its fields"
-                mistakes.append(Remark(reading.line_of(one.id), why, "plain words and paths"))
+                why = f"{one.id} has text that parses as more than its fields"
+                mistakes.append(Remark(reading.line_of(one.id), why, "use plain words and paths"))
         there = {one.id for one in merged}
         for id_ in ours.keys() - there - none:
             why = f"{id_} is not in the answer"
-            mistakes.append(Remark(1, why, f"give its section, or `- {id_}: none` in `asked`"))
+            mistakes.append(Remark(1, why, f"add its section, or `- {id_}: none` in `asked`"))
         for found in (mistakes, taken_out):
             found.sort(key=lambda one: (one.line, one.text))
         return replace(

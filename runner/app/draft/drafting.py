@@ -109,7 +109,7 @@ def draft(
     drafter = require_drafter(project)
     target = Target.of(project, _plan_path(project, asked.new_plan))
     if asked.new_plan and target.data:
-        raise RunnerError("there is a plan already", where=target.path, hint="name another file")
+        raise RunnerError("the plan already exists", where=target.path, hint="name another file")
     plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     if target.data and (errors := [one for one in plan.problems if one.is_error]):
         raise refusal(errors, "nothing was drafted")
@@ -162,9 +162,9 @@ def _plan_path(project: Project, named: str) -> str:
         return ""
     place = (Path.cwd() / named).resolve()
     if not place.is_relative_to(project.root.resolve()) or ".git" in place.parts:
-        raise RunnerError("the plan would lie outside the project", where=named)
+        raise RunnerError("the plan must be inside the project", where=named)
     if place.name != "TASK-GRAPH.md":
-        raise RunnerError("a plan is called TASK-GRAPH.md", where=named)
+        raise RunnerError("a plan must be named TASK-GRAPH.md", where=named)
     return place.relative_to(project.root.resolve()).as_posix()
 
 
@@ -173,10 +173,10 @@ def require_drafter(project: Project) -> Drafter:
     chosen = choose_drafter(project.settings)
     if isinstance(chosen, Finding):
         hint = (
-            'implementer = "claude" (or agent_command, or [model] execute) in your settings; '
-            "or write the section by hand: ## TASK-001: Title"
+            'set implementer = "claude" (or agent_command, or [model] execute) in your settings; '
+            "or write the section yourself: ## TASK-001: Title"
         )
-        message = f"no agent or model is there to draft: {chosen.message}"
+        message = f"no agent or model can draft: {chosen.message}"
         raise RunnerError(message, hint=hint, code=ExitCode.PERSON)
     assert isinstance(chosen, Drafter)  # `choose_drafter` gives no other
     return chosen
@@ -218,8 +218,8 @@ def open_rounds(project: Project, drafter: Drafter, observer: Observer) -> Itera
             yield Rounds(project, drafter, site, head, observer)
         except KeyboardInterrupt:
             raise RunnerError(
-                "drafting was stopped; nothing of it waits, and no file was changed",
-                hint="say the same command again",
+                "drafting was interrupted; no draft was saved and no file was changed",
+                hint="run the same command again",
                 code=ExitCode.INTERRUPTED,
             ) from None
 
@@ -323,8 +323,8 @@ class _WishSubject:
             site.reset(head)
             ran = work(command, replace(context, log=None), {"RUNNER_TASK": id_})
             if ran.passed:
-                message = f"{command} of {id_} passes on HEAD already: it proves nothing"
-                hint = "have it test what is not there yet"
+                message = f"{command} of {id_} already passes on HEAD: it proves nothing"
+                hint = "test something that does not exist yet"
                 yield Remark(reading.line_of(id_, command), message, hint)
         site.reset(head)
 
@@ -341,9 +341,9 @@ def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -
     ):
         return True
     raise RunnerError(
-        "commands of a draft run only where somebody trusts them; nothing has run",
+        "the draft's commands are not trusted; nothing has run",
         detail=shown,
-        hint="runner draft --prove --trust …, or leave --prove out",
+        hint="runner draft --prove --trust …, or omit --prove",
         code=ExitCode.PERSON,
     )
 
@@ -373,8 +373,8 @@ def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str
         f"- line {one.line}: {one.text}" + (f" ({one.hint})" if one.hint else "") for one in wrong
     )
     return (
-        f"{question}\n\n# Your last draft was refused\n\nMend exactly this, and answer with the "
-        f"whole block again:\n\n{remarks}\n\nIt was, by lines:\n\n~~~~~~~~\n{lines}\n~~~~~~~~\n"
+        f"{question}\n\n# Your last draft was rejected\n\nFix exactly this, and answer with the "
+        f"whole block again:\n\n{remarks}\n\nYour draft, by line:\n\n~~~~~~~~\n{lines}\n~~~~~~~~\n"
     )
 
 
@@ -382,7 +382,7 @@ def estimate(project: Project, count: int) -> Iterator[str]:
     """What tasks took here before, times as many."""
     done = [one for one in project.state().tasks.values() if one.status is Status.DONE]
     if not done:
-        yield f"{plural(count, 'task')}; what they take is not known: none was built here yet"
+        yield f"{plural(count, 'task')}; no estimate, since no task is DONE here yet"
         return
     share = count / len(done)
     used = together(one.usage for one in done)
@@ -390,9 +390,9 @@ def estimate(project: Project, count: int) -> Iterator[str]:
     tokens = round((used.input_tokens + used.output_tokens) * share)
     dollars = f", ${used.dollars * share:.2f}" if used.dollars else ""
     yield (
-        f"{plural(count, 'task')}; as tasks were here, about {duration(seconds)} of work, "
+        f"{plural(count, 'task')}; going by earlier tasks, about {duration(seconds)} of work, "
         f"{tokens} tokens{dollars}"
     )
     limit = project.settings.run_tokens
     if limit is not None and tokens > limit:
-        yield f"that is more than the budget of a run: {limit} tokens"
+        yield f"this exceeds the budget of a run: {limit} tokens"

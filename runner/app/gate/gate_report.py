@@ -45,7 +45,7 @@ def format_headline(result: GateResult) -> str:
     """What came of it: `2 tasks, 3 tests may change; TASK-003 breaks: tests/test_a.py::test_b`."""
     merge = result.request.merge
     if merge.conflicts:
-        return f"it cannot be merged: {join_few(list(map(display, merge.conflicts)))}"
+        return f"merge conflict: {join_few(list(map(display, merge.conflicts)))}"
     if result.skipped:
         return f"nothing was run: {result.skipped}"
     with_plan = result.suite is not None and result.suite.plan
@@ -80,7 +80,7 @@ def _format_break(one: Reproven) -> str:
     who = display(one.task) if one.task != TESTS else contract
     if one.failing:
         return f"{who} breaks: {join_few(list(map(display, one.failing)), 3)}"
-    why = display(next((found.message for found in one.findings if found.refuses), "it fails"))
+    why = display(next((found.message for found in one.findings if found.refuses), "failed"))
     return f"{who} breaks: {why if who == contract else f'{contract}: {why}'}"
 
 
@@ -92,7 +92,7 @@ def format_time(result: GateResult) -> str:
     if result.whole:
         return f"{took} for everything"
     if result.whole_seconds is None:
-        return f"{took}; how long everything takes is not known yet"
+        return f"{took}; the time for everything is not known yet"
     return f"{took}; everything takes {result.whole_seconds:.1f} s"
 
 
@@ -118,7 +118,7 @@ def as_text(result: GateResult) -> str:
     time = format_time(result)
     lines.append(format_headline(result) + (f" ({time})" if time else ""))
     if result.request.merge.conflicts:
-        lines.append("hint: merge the base into the branch, and push that")
+        lines.append("hint: merge the base into the branch, then push it")
     return "\n".join(lines) + "\n"
 
 
@@ -222,7 +222,7 @@ def as_document(result: GateResult) -> str:
 def workflow_commands(result: GateResult) -> Iterator[str]:
     """Annotations of GitHub Actions: what breaks at its place, then the answer."""
     for path in result.request.merge.conflicts:
-        yield format_command("error", "both sides changed it", "merge conflict", path, 0)
+        yield format_command("error", "both sides changed this file", "merge conflict", path, 0)
     for finding in _find_places(result):
         title = f"{finding.check} breaks"
         yield format_command("error", finding.message, title, finding.path, finding.line)
@@ -236,7 +236,7 @@ def _find_places(result: GateResult) -> Iterator[Finding]:
     for one in result.breaks:
         who = one.task if one.task != TESTS else one.contract
         refusals = [finding for finding in one.findings if finding.refuses]
-        for finding in refusals or [Finding(who, "it fails")]:
+        for finding in refusals or [Finding(who, "failed")]:
             failed = [*_FAILED.finditer(finding.detail)][:_MOST_FAILING]
             for match in failed:
                 text = f"{match['test']}: {match['why']}"

@@ -135,7 +135,7 @@ class Gate:
         if found.merge.conflicts:
             return GateResult(found)
         if not found.changes:
-            return GateResult(found, skipped="the base holds all of it already")
+            return GateResult(found, skipped="the base already has all of its changes")
         suite = load_suite(self.project, self.repository, found.merge.commit, asked.tests)
         # Of the merge result: its commands may be other ones than those of the base.
         self.trust(suite)
@@ -144,9 +144,7 @@ class Gate:
     def _answer(self, found: PullRequest, suite: TestSuite) -> GateResult:
         merged, notes = found.merge.commit, [*suite.notes]
         if self.request.moved_from and not self.repository.resolve(self.request.moved_from):
-            notes.append(
-                "what --moved-from names is not in this clone: all that is selected counts"
-            )
+            notes.append("the --moved-from commit is not in this clone: all selected tests run")
         # In memory: a map from elsewhere counts for this one question, and is not mixed with what
         # runs saw here.
         with Store(None) as store:
@@ -154,13 +152,13 @@ class Gate:
             notes += messages
             selected, why = select(found, knowledge, suite, self.project.settings)
             if self.request.everything:
-                why = "it was asked for"
+                why = "requested by --all"
             if why:
                 selected = self._select_all(suite, why, selected)
             met = self._find_meeting(found, knowledge, suite, selected)
         result = GateResult(found, suite, selected, why, notes=tuple(notes), whole_seconds=seconds)
         if not selected or met:
-            return replace(result, skipped=met or "no test is known that it reaches")
+            return replace(result, skipped=met or "no test is known to depend on it")
         start = effects.monotonic()
         ran = self._run(suite, merged, selected, whole=bool(why))
         if not (suite.plan or why) and (why := self._explain_doubt(found, suite, selected, ran)):
@@ -232,7 +230,7 @@ class Gate:
         theirs = name_all(select(other, knowledge, suite, self.project.settings)[0])
         if theirs & name_all(selected):
             return ""
-        return "what landed on the base since reaches none of its tests"
+        return "changes on the base since then affect none of its tests"
 
     def _select_all(
         self, suite: TestSuite, why: str, selected: Sequence[Affected]
@@ -280,15 +278,15 @@ class Gate:
         map is made with. So what failed counts only if it passes in the very same part on the base.
         """
         if any(one.ran_no_test for one in ran):
-            return "what was selected ran no test"
+            return "the selection ran no test"
         if not any(one.failed for one in ran):
             return ""
         failing = {test for one in ran for test in one.failing}
         base = found.merge.base
         there = frozenset(self.repository.list_tree(base))
         if not failing or not set(map(_file_of, failing)) <= there:
-            return "what failed in a part is not known to pass without the other tests"
-        self.say("something failed: the same tests on the base say whether they need others")
+            return "the failed tests may depend on tests that were not selected"
+        self.say("tests failed: running them on the base to see if they need other tests")
         same = [
             replace(one, contracts=tuple(id_ for id_ in one.contracts if id_ in there))
             for one in selected
@@ -296,7 +294,7 @@ class Gate:
         before = self._run(suite, base, same, whole=False)
         failed_before = {test for one in before for test in one.failing}
         if failing & failed_before or any(one.failed and not one.failing for one in before):
-            return "what failed in a part fails on the base, too, without the other tests"
+            return "the failed tests also fail on the base without the other tests"
         return ""
 
     def _compare_with_base(
@@ -308,7 +306,7 @@ class Gate:
         red = [one for one in ran if {*map(_file_of, one.failing)} & there]
         if not red:
             return
-        self.say("something failed: the same on the base says whether it did before")
+        self.say("tests failed: running them on the base to see if they failed before")
         task_of = {task.id: task for task in suite.command_tasks() or suite.tasks}
         before = self._prove(base, tuple((task_of[one.task], one.contract) for one in red))
         failing = {test for one in ran for test in one.failing}
@@ -339,13 +337,13 @@ class Gate:
         head = self.repository.resolve(self.request.head) or ""
         suite = load_suite(self.project, self.repository, head, self.request.tests)
         if suite.plan:
-            why = "with a plan what tests ran is known from its tasks"
+            why = "with a plan, its tasks record what their tests ran"
             found = PullRequest("the base", MergeResult(head, head, head))
             return GateResult(found, suite, skipped=why), 0
         self.trust(suite)
         found = PullRequest("the base", MergeResult(head, head, head))
         start = effects.monotonic()
-        why = "it is the base's own"
+        why = "this is the base itself"
         ran = self._run(suite, head, (), whole=True)
         took = round(effects.monotonic() - start, 3)
         (task,) = suite.single_tasks()
@@ -355,13 +353,13 @@ class Gate:
         # What stopped at a failure ran less than it would: such a map would name too few tests.
         if result.breaks:
             return result, 0
-        self.say(f"passed in {took:.1f} s; now each file of tests alone, with its lines counted")
+        self.say(f"passed in {took:.1f} s; now measuring the coverage of each test file alone")
         single = tuple((task, one.id) for one in task.test_contracts)
         each = self._prove(head, single, observed=True)
         made = make_map(head, took, each, lambda path: self.repository.blob(head, path))
         write_map(self.request.map_file or self.project.cache / FILE, made)
         left = len(single) - len(made.files)
-        notes = (f"{plural(left, 'file')} of tests left out: imports answer for them",)
+        notes = (f"{plural(left, 'file')} of tests not in the map: selected by imports",)
         return replace(result, notes=notes if left else ()), len(made.files)
 
 

@@ -90,12 +90,12 @@ def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
             return name
     if branch:
         raise RunnerError(
-            "the branch that this is to be merged into is not in this clone",
+            "the target branch is not in this clone",
             where=display(branch),
             hint=f"git fetch origin {display(branch)}; in GitHub Actions: fetch-depth: 0",
         )
     hint = "name it: runner gate --base REV"
-    raise RunnerError("no branch is known that this is to be merged into", hint=hint)
+    raise RunnerError("the target branch is unknown", hint=hint)
 
 
 def find_changes(repository: Repository, old: str, new: str) -> Iterator[Changed]:
@@ -110,8 +110,8 @@ def find_changes(repository: Repository, old: str, new: str) -> Iterator[Changed
 def _resolve(repository: Repository, name: str) -> str:
     commit = repository.resolve(name)
     if commit is None:
-        hint = "name a commit, a branch or a tag that this clone has; git fetch brings more"
-        raise RunnerError("there is no such revision", where=display(name), hint=hint)
+        hint = "name a commit, branch or tag of this clone, or run git fetch first"
+        raise RunnerError("unknown revision", where=display(name), hint=hint)
     return commit
 
 
@@ -122,11 +122,11 @@ def _explain_whole(differing: tuple[TreeChange, ...]) -> str:
         if governs(one.path):
             return f"{path} configures tests, builds or dependencies"
         if _OF_CI.search(one.path.removeprefix("../")):
-            return f"{path} says how tests are run"
+            return f"{path} defines how tests are run"
         if {one.old_mode, one.new_mode} - {0, *_PLAIN}:
             return f"{path} is or was a link or a submodule"
         if 0 not in (one.old_mode, one.new_mode) and one.old_mode != one.new_mode:
-            return f"{path} may be executed on one side only"
+            return f"{path} is executable on one side only"
         if one.path.startswith("../"):
-            return f"{path} lies outside the project"
+            return f"{path} is outside the project"
     return ""

@@ -86,7 +86,7 @@ def _find_edited(
     for task in suite.tasks:
         before = was.get(task.id)
         if before is None or before.spec != task.spec or before.status is not task.status:
-            text = f"the section of {task.id} is changed"
+            text = f"the section of {task.id} has changed"
             why = Why(Kind.TEST, suite.plan, task.line, text)
             yield Affected(task.id, suite.ids_of(task, settings), (why,))
 
@@ -181,7 +181,7 @@ def write_map(file: Path, made: TestMap) -> None:
         effects.make_folder(file.parent)
         effects.write_file(file, data, mode=0o644, durable=False)
     except OSError as error:
-        message = f"the map of the tests cannot be written: {error.strerror}"
+        message = f"the test map cannot be written: {error.strerror}"
         raise RunnerError(message, where=str(file)) from error
 
 
@@ -190,24 +190,24 @@ def load_map(
 ) -> tuple[TestMap | None, str]:
     """The map, or none and why in words."""
     if _comes_with(project, repository, file, head):
-        return None, "the map of the tests came with the pull request: not used"
+        return None, "the test map is part of the pull request: not used"
     try:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST + 1)
     except OSError:
         return (
             None,
-            "no map of the tests yet: chosen by imports alone (runner gate --record)",
+            "no test map yet: tests selected by imports alone (runner gate --record)",
         )
     try:
         found = _read(data)
     # A cache is filled by any job: `float` of a number with 400 digits overflows, and lists in
     # lists end the reader.
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        return None, "the map of the tests is damaged: chosen by imports"
+        return None, "the test map is damaged: tests selected by imports"
     if not _is_of_base(repository, found.commit, base):
         commit = found.commit[:12]
-        return None, f"the map of the tests is of {commit}, no commit of the base: not used"
+        return None, f"the test map is for {commit}, not a commit of the base: not used"
     return found, ""
 
 

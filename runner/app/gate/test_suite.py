@@ -137,10 +137,10 @@ def _find_tests(project: Project, repository: Repository, commit: str, tests: st
     frameworks = tuple(find_test_frameworks(tree, detect_stack(project.root)))
     if tests:
         kind = "pytest" if _PYTEST.search(tests) else "tests"
-        frameworks = (TestFramework(kind, tests, "as it was said"),)
+        frameworks = (TestFramework(kind, tests, "set by --tests"),)
     if not frameworks:
-        hint = "say what runs them: runner gate --tests 'make test'"
-        raise RunnerError("no tests were found in this repository", hint=hint)
+        hint = "name the test command: runner gate --tests 'make test'"
+        raise RunnerError("no tests found in this repository", hint=hint)
     paths = repository.list_tree(commit)
     read = partial(repository.blob, commit)
     known = {} if tests else {one.name: read_script(one.name, paths, read) for one in frameworks}

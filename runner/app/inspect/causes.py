@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FINDINGS = 5
 _DEEPEST = 12
 """Links of a chain that are shown; below, only what lies at the end of it."""
-_CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
+_CHANGED = {"what": "what to build", "proof": "how to prove it"}
 """The digests of a task, in a person's words."""
 
 
@@ -125,15 +125,15 @@ class Inquiry:
         if len(asked.path) >= _DEEPEST:
             waits, between = self._ends(asked)
             if between:
-                text += f", and through {plural(between, 'task')} in between for"
+                text += f", and indirectly, through {plural(between, 'task')}, for"
         behind = tuple(self._behind(asked, id_) for id_ in waits)
         return Cause(task.id, text + self._read(task), behind)
 
     def _behind(self, asked: _Asked, id_: str) -> Cause:
         if id_ not in asked.tasks:
-            return Cause(id_, "is no task of the plan", next="runner validate")
+            return Cause(id_, "is not in the plan", next="runner validate")
         if id_ == asked.id or id_ in asked.path:
-            return Cause(id_, "waits for itself: they go in a circle", next="runner validate")
+            return Cause(id_, "waits for itself: dependency cycle", next="runner validate")
         # Once each: in a plan of many layers the ways down to one task are without number.
         if id_ in asked.explained:
             return Cause(id_, "(see above)")
@@ -162,9 +162,9 @@ class Inquiry:
             plan = missing[0] in (Reason.PROOF, Reason.WISH)  # the plan lacks it, no machine
             return Cause(task.id, text, next=LACKING[missing[0]] if plan else "`runner doctor`")
         reason = (
-            f"it is PENDING and all it needs is DONE ({', '.join(map(display, task.depends_on))})"
+            f"PENDING, and its dependencies are DONE ({', '.join(map(display, task.depends_on))})"
             if task.depends_on
-            else "it is PENDING and needs no other task"
+            else "PENDING, and it has no dependencies"
         )
         known = self.view.states[task.id]
         details = []
@@ -172,7 +172,7 @@ class Inquiry:
             details.append(f"{plural(known.attempts_in_row, 'attempt')} in a row failed before:")
             details += refusal_lines(known.findings, _FINDINGS)
         elif any(finding.check == CHECK for finding in known.findings):
-            details.append("the next attempt is told:")
+            details.append("the next attempt reads:")
             details += refusal_lines(known.findings, _FINDINGS)
         return Cause(
             task.id,
@@ -208,7 +208,7 @@ class Inquiry:
         details = tuple(
             f"{display(one.id)}: {one.verdict}, exit {one.exit}, {one.seconds:.2f} s" for one in ran
         )
-        landed = f" as {short(known.commit)}" if known.commit else ", having changed nothing"
+        landed = f" as {short(known.commit)}" if known.commit else ", with no changes"
         proven = f", {display(graded.words)}"
         text = f"is DONE{self._since(known)}{landed}{proven}{_note(self.view, task)}"
         return Cause(task.id, text + self._read(task), details=details)
@@ -220,7 +220,7 @@ class Inquiry:
         in_vain = self.in_vain(task.id) if known.held is not None else ""
         step = next_step(known, self.view.state, self.task(task.id), in_vain=in_vain)
         if known.draft and known.draft not in f"{known.note}{step}":
-            details.append(f"its work is kept on {display(known.draft)}")
+            details.append(f"its work is saved on {display(known.draft)}")
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         return Cause(task.id, text, details=tuple(details), next=step)
 
@@ -236,7 +236,7 @@ class Inquiry:
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         if self._waits_through(known):
             via = display(known.via)
-            details.append(f"once {via} is DONE and offers what it did, this is only proven again")
+            details.append(f"once {via} is DONE with the same interface, this is only re-tested")
             behind = (self._behind(asked, known.via),)
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
@@ -244,7 +244,7 @@ class Inquiry:
             step = stale_step(task.id, nobody=lacks is not None and lacks[1].startswith(NOBODY))
             return Cause(task.id, text, details=tuple(details), next=step)
         if known.approved:
-            details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
+            details.append(f"approved: it is rebuilt on the change of {display(known.culprit)}")
         behind = (self._behind(asked, known.culprit),)
         return Cause(task.id, text, behind, details=tuple(details))
 

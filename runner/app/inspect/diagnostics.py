@@ -75,7 +75,7 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
     yield Diagnostic("python", State.OK, f"{version} ({sys.executable})")
     git = which("git", environ)
     if git is None:
-        yield Diagnostic("git", State.MISSING, "it is not on PATH", "apt-get install git")
+        yield Diagnostic("git", State.MISSING, "not on PATH", "apt-get install git")
         return
     code, output = capture([str(git), "--version"], start, environ, _SECONDS)
     words = output.decode("utf-8", "replace").removeprefix("git version ").strip()
@@ -96,12 +96,12 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
         hint = "" if found.contains else explain_opening()
         yield from (Diagnostic("sandbox", State.NOTE, gap, hint) for gap in found.gaps)
     else:
-        text = f"none, so commands run with your own rights: {found.reason}"
+        text = f"none, so commands run with all your permissions: {found.reason}"
         if settings.sandbox == "none":
             yield Diagnostic("sandbox", State.NOTE, text)
         else:
             yield Diagnostic("sandbox", State.NOTE, text, explain_opening())
-            gaps = (f"landlock would not hold: {gap}" for gap in landlock_gaps(read))
+            gaps = (f"landlock would not enforce: {gap}" for gap in landlock_gaps(read))
             yield from (Diagnostic("sandbox", State.NOTE, gap) for gap in gaps)
     yield _limits()
     yield from (Diagnostic("limits", State.NOTE, one) for one in find_unheld_bounds(project))
@@ -131,12 +131,12 @@ def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnost
         return
     found = which(name, environ)
     if found is None:
-        hint = "name it by its whole path in your own settings"
+        hint = "set its absolute path in your own settings"
         state = State.MISSING if "/" in name else State.NOTE  # the shell has words of its own
-        yield Diagnostic("review_command", state, f"{name} is no program here", hint)
+        yield Diagnostic("review_command", state, f"program not found: {name}", hint)
         return
-    text = f"{name} ({found}); it runs enclosed, in the task's tree"
-    hint = "" if project.settings.sandbox_read else "what it reads elsewhere: sandbox_read"
+    text = f"{name} ({found}); it runs sandboxed, in the task's tree"
+    hint = "" if project.settings.sandbox_read else "to let it read other folders: sandbox_read"
     yield Diagnostic("review_command", State.OK, text, hint)
 
 
@@ -146,12 +146,12 @@ def _limits() -> Diagnostic:
     together = {"pids": "processes", "memory": "memory"}
     words = [word for name, word in together.items() if name in held]
     if {"pids", "memory"} <= held:
-        return Diagnostic("limits", State.OK, f"{join_few(words)} of a command together, by cgroup")
-    lacking = "memory only of each process" if "memory" not in held else ""
+        return Diagnostic("limits", State.OK, f"{join_few(words)} per command, by cgroup")
+    lacking = "memory per process only" if "memory" not in held else ""
     if "pids" not in held:
-        root = "processes not bound for root" if os.geteuid() == 0 else "processes by RLIMIT_NPROC"
+        root = "no process limit for root" if os.geteuid() == 0 else "processes by RLIMIT_NPROC"
         lacking = f"{lacking}, {root}" if lacking else root
-    by_group = f"{join_few(words)} of a command together, by cgroup; " if words else ""
+    by_group = f"{join_few(words)} per command, by cgroup; " if words else ""
     return Diagnostic("limits", State.NOTE, f"{by_group}{lacking}")
 
 
@@ -175,15 +175,15 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
     dirty = [file.path for file in facts.dirty if file.path not in own]
     untracked = [path for path in facts.untracked if path not in own]
     carried = {
-        "HEAD is detached: commits land on it alone": facts.head.detached,
+        "HEAD is detached: commits land on no branch": facts.head.detached,
         f"submodules are not checked out: {join_few(facts.submodules)}": bool(facts.submodules),
-        "files under Git LFS are seen as their pointers": facts.lfs,
-        "line ends are converted on checkout": facts.autocrlf,
+        "Git LFS files are seen as pointers": facts.lfs,
+        "line endings are converted on checkout": facts.autocrlf,
         "the checkout is sparse: tasks see the whole tree": facts.sparse,
-        "the clone is shallow: older landings are not seen": facts.shallow,
+        "the clone is shallow: older landings are missing": facts.shallow,
         f"{plural(len(dirty), 'file')} with uncommitted changes": bool(dirty),
         f"{plural(len(untracked), 'untracked file')} that tasks can't see": bool(untracked),
-        f"git knows no user.name: commits are made as {who.name}": who.invented,
+        f"git user.name is not set: commits are made as {who.name}": who.invented,
     }
     for text, holds in carried.items():
         if holds:
@@ -234,7 +234,7 @@ def _trust(project: Project) -> Diagnostic:
 def _own_files(project: Project) -> Iterator[Diagnostic]:
     yield _journal(project)
     holder = RunLock(project.root / BUILD).holder()
-    yield Diagnostic("run", State.OK, f"going on: {holder}" if holder else "none is going on")
+    yield Diagnostic("run", State.OK, f"active: {holder}" if holder else "none active")
     for name, folder in (("cache", project.cache), ("state", project.places.state)):
         yield Diagnostic(f"{name} folder", State.OK, f"{folder} ({_size(_bytes_in(folder))})")
 
@@ -249,7 +249,7 @@ def _journal(project: Project) -> Diagnostic:
     except RunnerError as error:
         return make_missing_sign("journal", error)
     return Diagnostic(
-        "journal", State.OK, f"{plural(count, 'record')}, {_size(path.stat().st_size)}, whole"
+        "journal", State.OK, f"{plural(count, 'record')}, {_size(path.stat().st_size)}, intact"
     )
 
 

@@ -132,7 +132,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case session_events.PlanProposed(plan=plan, path=path):
             return f"{len(plan.steps)} steps, {_list_names(plan.files)}: {display(path)}"
         case session_events.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
-            line = f"approved ({display(review)})" if approved else "sent back"
+            line = f"approved ({display(review)})" if approved else "rejected"
             return _both(f"{line} by {display(by)}" if by else line, reason)
         case session_events.PermissionAsked(tool=tool, subject=subject, rule=rule):
             return _both(display(f"{tool} {subject}"), rule)
@@ -149,7 +149,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case events.WriteStaged(path=path, action=action):
             return f"{action} {display(path)}"
         case events.WriteReviewed(path=path, review=review):
-            return f"{display(path) or 'what it asks'}: {display(review)}"
+            return f"{display(path) or 'its questions'}: {display(review)}"
         case events.WriteRejected(path=path, reason=reason):
             return f"{display(path)}: {display(reason)}"
         case events.TaskLanding(paths=paths):
@@ -188,7 +188,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case HistoryMoving(kind=kind, tasks=tasks) | HistoryMoved(kind=kind, tasks=tasks):
             return f"{display(kind)}: {_list_names(tasks)}"
         case TreeVerified(passed=passed, ran=number):
-            verdict = "passed" if passed else "fell short"
+            verdict = "passed" if passed else "not passed"
             return f"{verdict}, {plural(number, 'command')} run"
         case LeaseMoved(branch=branch, old=old, new=new, reason=reason):
             whose = f"from {display(old) or 'nobody'} to {display(new) or 'nobody'}"

@@ -29,4 +29,4 @@ def describe_settings(folder: Path, environ: Mapping[str, str]) -> Loaded:
 def name_own_file(environ: Mapping[str, str]) -> str:
     """Which file is the person's own, in words."""
     own = Places.of(environ).settings_file
-    return f"your own settings: {own}{'' if own.exists() else ', which is not there yet'}"
+    return f"your own settings: {own}{'' if own.exists() else ' (does not exist yet)'}"

@@ -61,14 +61,14 @@ def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseVi
     why = why_no_person(project.environ)
     if why is not None and not (why.ci and meant):
         raise RunnerError(
-            f"taking somebody's lease is a person's word: {why.text}",
-            hint="in CI: with --yes" if why.ci else "have a person type it",
+            f"only a person may take over a lease: {why.text}",
+            hint="in CI: add --yes" if why.ci else "ask a person to run it",
             code=ExitCode.PERSON,
         )
     text = " ".join(redact(reason).split())
     with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
         lease = _open(project, repository)
-        lease.doing = "taken by hand"
+        lease.doing = "taken manually"
         before, problem = lease.take_by_hand(text)
         if before.value is not None and not before.is_own:
             moved = LeaseMoved(lease.branch, before.lease.who, lease.holder, text, by="person")
@@ -110,22 +110,22 @@ def examine_remote(project: Project) -> Iterator[Diagnostic]:
 def _compare(what: str, branch: str, there: str | None, here: str | None) -> Diagnostic:
     shown = display(branch)
     if there is None:
-        return Diagnostic(what, State.NOTE, f"it has no branch {shown} yet", "git push it once")
+        return Diagnostic(what, State.NOTE, f"it has no branch {shown} yet", "git push")
     if there != here:
         hint = "git pull --rebase, git push"
-        return Diagnostic(what, State.NOTE, f"its {shown} is not the commit that is here", hint)
-    return Diagnostic(what, State.OK, f"it answers, and its {shown} is the commit that is here")
+        return Diagnostic(what, State.NOTE, f"its {shown} is at another commit than yours", hint)
+    return Diagnostic(what, State.OK, f"it answers, and its {shown} is at your commit")
 
 
 def _try_branch(what: str, branch: str, refusal: str | None) -> Diagnostic:
     shown = display(branch)
     if refusal is None:
-        text = f"whether {shown} is protected is seen at the first landing"
+        text = f"the first landing shows whether {shown} is protected"
         return Diagnostic(what, State.NOTE, text)
     if not refusal:
-        return Diagnostic(what, State.OK, f"{shown} takes pushes")
-    text = f"{shown} takes no push: {display(refusal)}"
-    return Diagnostic(what, State.MISSING, text, "runner run --branch NAME, and a pull request")
+        return Diagnostic(what, State.OK, f"{shown} accepts pushes")
+    text = f"{shown} rejects pushes: {display(refusal)}"
+    return Diagnostic(what, State.MISSING, text, "runner run --branch NAME; open a pull request")
 
 
 def _try_leases(what: str, remote: Remote) -> Diagnostic:
@@ -142,11 +142,11 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
                 where = ref.partition("/probe-")[0]
                 text = f"atomic pushes, and leases under {where}"
                 return Diagnostic(what, State.OK, text)
-            refusal = f"what was made could not be taken away: {gone.output}"
+            refusal = f"the test refs could not be deleted: {gone.output}"
             break
         refusal = made.output
-    text = f"no lease can be held there: {' '.join(refusal.split())}"
-    return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of refs of its own")
+    text = f"leases do not work there: {' '.join(refusal.split())}"
+    return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of its own refs")
 
 
 def lease_document(seen: LeaseView, *, taken: bool) -> str:
@@ -172,22 +172,22 @@ def lease_text(seen: LeaseView) -> str:
     """Who holds the branch, in words."""
     there, branch = seen.standing, display(seen.branch)
     if there.value is None:
-        return f"nobody builds {branch} of {display(seen.remote)}"
+        return f"no run is building {branch} of {display(seen.remote)}"
     text = f"{branch} of {display(seen.remote)} is being built {there.lease}"
-    text += " (from this very folder)" if there.is_own else ""
+    text += " (from this folder)" if there.is_own else ""
     if there.lease.reason:
-        text += f"\ntaken by hand: {display(there.lease.reason)}"
+        text += f"\ntaken manually: {display(there.lease.reason)}"
     if there.is_over:
         return text + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
     if there.unchanged:
-        text += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
+        text += f"\nunchanged for {there.unchanged:.0f} s, as seen from this clone"
     return text
 
 
 def takeover_text(seen: LeaseView) -> str:
     """What was taken, and from whom."""
     there, branch = seen.standing, display(seen.branch)
-    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
-    again = f"without a run it lapses after {seen.seconds:g} s"
-    how = seen.first or "runner run goes on with it"
+    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; it was free"
+    again = f"without a run it expires after {seen.seconds:g} s"
+    how = seen.first or "runner run continues with it"
     return f"the lease of {branch}: {whose}\n{how}; {again}"

@@ -240,7 +240,7 @@ class _Reading:
             sources=tuple(self._sources()),
             hot_files=tuple(self._hot()),
             cut=tuple(self.cut),
-            notes=tuple(map(redact, stack.notes)) if self.commit else ("there is no commit yet",),
+            notes=tuple(map(redact, stack.notes)) if self.commit else ("no commit yet",),
         )
 
     def _first(self, name: str, rows: Sequence[Row], most: int = 0) -> tuple[Row, ...]:
@@ -333,7 +333,7 @@ class _Reading:
             found = neighbours.files_imported_by(path) if language_of(path) else ()
             left -= len(found)
             if left < 0:
-                self.cut.append(f"imports: {_MOST_EDGES} of them, up to {path}")
+                self.cut.append(f"imports: only {_MOST_EDGES}, up to {path}")
                 return
             yield SourceFile(path, outline.lines, tuple(outline.names.split()), found)
 

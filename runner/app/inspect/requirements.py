@@ -72,7 +72,7 @@ def find_missing_compilers(project: Project) -> tuple[str, ...]:
 
 def _compilers(project: Project) -> Iterator[Diagnostic]:
     for tool in find_missing_compilers(project):
-        text = "it is not on PATH; changed files that it compiles are refused"
+        text = "not on PATH; changed files that it compiles are rejected"
         yield Diagnostic(f"compiler {tool}", State.MISSING, text, f"install {tool}")
 
 
@@ -102,9 +102,9 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
         elif found is not None:
             yield Diagnostic(f"tool {tool}", State.OK, str(found))
         else:
-            text = f"it is not on PATH; {_name_users(ids)}"
+            text = f"not on PATH; {_name_users(ids)}"
             state = State.MISSING if tool in required else State.NOTE
-            hint = f"install {tool}" + ("" if tool in required else ", unless a task does so")
+            hint = f"install {tool}" + ("" if tool in required else ", unless a task installs it")
             yield Diagnostic(f"tool {tool}", state, text, hint)
 
 
@@ -194,12 +194,12 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     leased = {one.name: one.kind for one in project.settings.secret}
     for name, ids in sorted(users.items()):
         if source := leased.get(name):
-            yield Diagnostic(f"secret {name}", State.OK, f"by a {source}, asked in each attempt")
+            yield Diagnostic(f"secret {name}", State.OK, f"from a {source}, read in each attempt")
             continue
         if permitted is not None and name not in permitted:
-            text, hint = "your settings do not let tasks have it", f'add "{name}" to secrets'
+            text, hint = "your settings do not allow tasks to use it", f'add "{name}" to secrets'
         elif not project.environ.get(name):
-            text, hint = f"it is not set, for {join_few(ids)}", f"export {name}=…"
+            text, hint = f"not set; {_name_users(ids)}", f"export {name}=…"
         else:
             yield Diagnostic(f"secret {name}", State.OK, "set")
             continue
@@ -209,6 +209,4 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 def _root(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     ids = [task.id for task in tasks if needs_root(task, project.settings.gates_for(task.type))]
     if ids:
-        yield Diagnostic(
-            "root", State.NOTE, f"{join_few(ids)}: BLOCKED at once, for a person to do"
-        )
+        yield Diagnostic("root", State.NOTE, f"{join_few(ids)}: BLOCKED at once; do it yourself")

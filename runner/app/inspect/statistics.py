@@ -342,7 +342,7 @@ def statistics_lines(found: Statistics) -> Iterator[str]:
         per = found.dollars_per_proven
         yield f"used:       {used}{f', {dollars(per)} a proven task' if per else ''}"
     for kind, ran, spent, stood in tally.proofs.rows():
-        more = f", {stood} stood" if stood != "0" else ""
+        more = f", {stood} cached" if stood != "0" else ""
         yield f"proofs:     {display(kind)} {ran}, {spent}{more}"
 
 

@@ -67,7 +67,7 @@ def find_status(typed: str) -> Status:
     word = typed.strip().upper().replace("_", "-").replace(" ", "-")
     if word not in set(Status):
         hint = did_you_mean(word, Status) or f"one of {', '.join(Status)}"
-        raise RunnerError(f'there is no status "{typed}"', hint=hint)
+        raise RunnerError(f'unknown status "{typed}"', hint=hint)
     return Status(word)
 
 
@@ -142,7 +142,7 @@ def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
     counts = view.counts()
     blocked = _of(view, Status.BLOCKED, counts)
     if view.live:
-        return f"a run is going on ({view.live}): runner log --follow"
+        return f"a run is active ({view.live}): runner log --follow"
     if view.mistakes:
         return "next: runner validate"
     if ready or view.landing:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _NAMED = 16
 """Columns of a field's name."""
 _STANDING = {
-    Standing.CURRENT: "stands for the task as it is written now",
-    Standing.PROOF_CHANGED: "how the task is proven was changed since",
-    Standing.WORK_CHANGED: "the task was changed since",
+    Standing.CURRENT: "valid for the task as it is now",
+    Standing.PROOF_CHANGED: "the proof of the task changed since",
+    Standing.WORK_CHANGED: "the task changed since",
     Standing.NONE: "",
 }
 
@@ -97,7 +97,7 @@ def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]
     elif view.is_ready(outlined):
         yield "ready: `runner` starts it"
     if task.id in view.read_now:
-        yield "(read from the plan and from git just now; the next run writes it into the journal)"
+        yield "(read from the plan and git just now; the next run writes it to the journal)"
 
 
 # --- what the plan asks ---------------------------------------------------------------
@@ -175,7 +175,7 @@ def _attempts(past: TaskHistory, known: TaskState) -> Iterator[str]:
         if one.refusals:
             text += f", {plural(one.refusals, 'finding')}"
         kept = one.draft if known.status is not Status.DONE else ""
-        yield text + (f", kept on {display(kept)}" if kept else "")
+        yield text + (f", saved on {display(kept)}" if kept else "")
 
 
 def _findings(known: TaskState) -> Iterator[str]:

@@ -22,7 +22,7 @@ _NODE_TEST = re.compile(rb"node:test")
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
 _BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
 """Frameworks whose command takes the paths of files."""
-NO_COMMAND = "no test command of the project is known that runs single files"
+NO_COMMAND = "no known test command of the project runs single files"
 """Why an author cannot write tests."""
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 

@@ -57,9 +57,9 @@ _ADVICE = {
     _MUTATION: 'mutation = "off"',
     _OTHERS: 'changed_dependents = "direct"',
     _RED: "name only the new tests in Test contracts",
-    "waiting": "runner review answers what waits",
+    "waiting": "answer waiting reviews: runner review",
 }
-_GATE_ADVICE = "name fewer files in the gate, or run it in CI alone"
+_GATE_ADVICE = "name fewer files in the gate, or run it only in CI"
 _TASKS_SHOWN = 20
 
 
@@ -197,14 +197,14 @@ def largest_line(spent: TimeSpent) -> str:
     if largest is None:
         return ""
     step, seconds, how = largest
-    return f"would have saved most: {display(step)}, {seconds:.1f} s ({how})"
+    return f"largest possible saving: {display(step)}, {seconds:.1f} s ({how})"
 
 
 def time_lines(spent: TimeSpent) -> Iterator[str]:
     """Two tables and what would have saved most."""
     runs, tasks = time_rows(spent)
     if not runs:
-        yield "no run has recorded its seconds yet"
+        yield "no run has recorded its times yet"
         return
     yield from table(("RUN", *HEADS), runs[:_TASKS_SHOWN]).splitlines()
     yield ""

@@ -199,8 +199,8 @@ def _inputs(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
             yield _warn(
                 places.find(task, "inputs", given),
                 places.path,
-                f'{task.id} reads "{path}", which is not there and no task writes',
-                "mend the path, or add it to Output files of a task before it",
+                f'{task.id} reads "{path}": missing, and no task writes it',
+                "fix the path, or add it to Output files of an earlier task",
             )
 
 
@@ -211,8 +211,8 @@ def _tests(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
             yield _warn(
                 places.at_line(test.line, name),
                 places.path,
-                f'{test.id} of {task.id} runs the {kind} "{name}", which nobody has or writes',
-                f"mend the command, or add the {kind} to Output files of a task",
+                f'{test.id} of {task.id} runs the {kind} "{name}": missing, and no task writes it',
+                f"fix the command, or add the {kind} to Output files of a task",
             )
 
 
@@ -224,17 +224,17 @@ def _contracts(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
                 yield _warn(
                     places.at_line(contract.line, module),
                     places.path,
-                    f'a contract of {task.id} names the module "{module}", which nobody has or'
-                    " writes",
-                    "mend its name, or add its file to Output files of a task",
+                    f'a contract of {task.id} names the module "{module}": missing, and'
+                    " no task writes it",
+                    "fix its name, or add its file to Output files of a task",
                 )
         for path in documents(contract)[:1]:
             if not is_glob(path) and not supply.has(path):
                 yield _warn(
                     places.at_line(contract.line, path),
                     places.path,
-                    f'a contract of {task.id} names "{path}", which nobody has or writes',
-                    "mend the path, or add it to Output files of a task",
+                    f'a contract of {task.id} names "{path}": missing, and no task writes it',
+                    "fix the path, or add it to Output files of a task",
                 )
 
 

@@ -137,7 +137,7 @@ def _judge(task: Task, settings: Settings) -> Verdict | None:
     return None
 
 
-EXIT_CODE = "none names a test program, and an exit code alone proves no code here (require_proof)"
+EXIT_CODE = "none names a test program, and an exit code alone is no proof (require_proof)"
 UNPROVEN = "will be DONE — unproven: nothing proves it"
 
 
@@ -216,7 +216,7 @@ def _almost(sections: _Sections, task: Task) -> str:
             continue
         inside = fence
         if opening := _suggest_fence(line, task):
-            return f"line {number} is almost a file: write {opening}; else "
+            return f"line {number} looks like a file block: write {opening}; else "
     return ""
 
 

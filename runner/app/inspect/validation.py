@@ -157,11 +157,11 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
     for task in named:
         at = places.find(task, "test_author", task.test_author)
         yield Problem(
-            f"{task.id} has a Test author, and {test_frameworks.NO_COMMAND}",
+            f"{task.id} has a Test author, but {test_frameworks.NO_COMMAND}",
             places.path,
             at.line,
             at.column,
-            "add the tests' tool to the project, such as pytest in pyproject.toml, or remove it",
+            "add a test tool to the project, such as pytest in pyproject.toml, or remove the field",
             source_line=at.source_line,
             width=at.width,
         )
@@ -174,9 +174,9 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
     form = foreign.find_form(reading.data.decode("utf-8", "replace"))
     if form is not None:
         path = reading.plan.path
-        into = "behind it, as sections" if path in PLANS else f"into {PLANS[0]}"
-        hint = f"`runner import {path}`: its tasks come {into}; or write ## TASK-001: Title"
-        yield Problem(f"this reads as a file of the form {form}, and no plan", path, 1, 1, hint)
+        into = "to its end, as sections" if path in PLANS else f"to {PLANS[0]}"
+        hint = f"`runner import {path}` adds its tasks {into}; or write ## TASK-001: Title"
+        yield Problem(f"this is not a plan, but a file in the {form} format", path, 1, 1, hint)
 
 
 def read_sound_plan(project: Project, observer: Observer) -> Reading:
@@ -215,7 +215,7 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
         if not knows(name):
             at = places.find(task, "implementer", name)
             hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
-            message = f'there is no implementer "{name}"'
+            message = f'unknown implementer "{name}"'
             yield Problem(
                 message,
                 places.path,
@@ -239,11 +239,11 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
         places = places or Places(reading.data, reading.plan.path)
         at = places.find(task, "model", task.model)
         yield Problem(
-            f"{task.id} names a model, and nobody asks one: {chosen.name} builds it",
+            f"{task.id} names a model, but {chosen.name} builds it and uses no model",
             places.path,
             at.line,
             at.column,
-            "take the field away, or name an agent: - Implementer: claude",
+            "remove the field, or name an agent: - Implementer: claude",
             Severity.WARNING,
             at.source_line,
             at.width,
@@ -369,11 +369,11 @@ def _no_file(data: bytes, id_: str, file: str) -> Problem:
     at = next((n for n, line in enumerate(lines) if file in line), 0)
     line = lines[at] if lines else ""
     return Problem(
-        f'{id_} is in "{file}", which is not there',
+        f'{id_} is in "{file}", which does not exist',
         PATTERNS,
         at + 1,
         line.find(file) + 1 or 1,
-        "write the file, or take the row out",
+        "create the file, or remove the row",
         Severity.WARNING,
         line,
         len(file),
@@ -392,6 +392,6 @@ def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
             continue
         name, why = over
         at = places.find(task, "uses", name)
-        hint = f"write less, or {name} = … in [resources] of the settings"
+        hint = f"use less, or set {name} = … in [resources] of the settings"
         place = (places.path, at.line, at.column, hint)
         yield Problem(f"{task.id} {why}", *place, source_line=at.source_line, width=at.width)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _AGAIN = "runner evidence --check FILE --run"
 _LARGEST = 10_000_000
 """Bytes of a statement that is read at all."""
-_MAKE = "one is made by: runner evidence ID --format in-toto"
+_MAKE = "create one: runner evidence ID --format in-toto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,15 @@ def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
         found = next((one for one in evidence if (one.task, one.spec) == (id_, spec)), None)
     if found is None:
         raise RunnerError(
-            f"no commit tells a proof of {id_}: there is nothing to attest",
-            hint=f"what is known of it: runner evidence {id_}",
+            f"no commit records a proof of {id_}: there is nothing to attest",
+            hint=f"for details: runner evidence {id_}",
             code=ExitCode.FAILED,
         )
     if not _is_proven(found):
         raise RunnerError(
-            f"nothing that could have failed ran for {id_}: there is nothing to attest",
+            f"no check ran that can fail for {id_}: there is nothing to attest",
             where=f"commit {short(found.recorded_in)}",
-            hint=f"give it a test contract, or see runner evidence {id_}",
+            hint=f"add a test contract, or see runner evidence {id_}",
             code=ExitCode.FAILED,
         )
     return task_statement(found)
@@ -116,8 +116,8 @@ def require_still_asked(project: Project, found: Checked) -> None:
     tasks = {task.id: task for task in check_sound(project).plan.tasks}
     if found.kind == "task" and (found.name not in tasks or tasks[found.name].spec != found.spec):
         raise RunnerError(
-            f"the plan asks for something else of {found.name} than what was attested",
-            hint=f"prove it where it was told: git switch --detach {short(found.commit)}",
+            f"{found.name} in the plan differs from what was attested",
+            hint=f"check it on its own commit: git switch --detach {short(found.commit)}",
             code=ExitCode.FAILED,
         )
 
@@ -128,7 +128,7 @@ def _read(data: bytes) -> Json:
     except (ValueError, RecursionError) as error:
         large = len(data) > _LARGEST
         raise RunnerError(
-            "this is no attestation: it is no JSON that can be read",
+            "not an attestation: invalid JSON",
             detail=f"it is larger than {_LARGEST} bytes" if large else str(error),
             hint=_MAKE,
             code=ExitCode.FAILED,
@@ -140,7 +140,7 @@ def _once(pairs: list[tuple[str, Json]]) -> Object:
     """An object; of a name that stands twice readers would take different ones."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("an object has a duplicate name")
     return found
 
 
@@ -165,7 +165,7 @@ def _check_task(repository: Repository, statement: Object) -> Checked:
     task = _task_of(configuration)
     head = repository.head().commit
     if not record or not task:
-        lacks = Fault("predicate.configuration", "it does not say which commit tells the proof")
+        lacks = Fault("predicate.configuration", "it names no commit that records the proof")
         return Checked("task", task, record, (lacks,))
     if head is None or not repository.resolve(f"{record}^{{commit}}"):
         missing = Fault("predicate.configuration", f"commit {short(record)} is not in this clone")
@@ -173,13 +173,13 @@ def _check_task(repository: Repository, statement: Object) -> Checked:
     evidence = (one for one in _read_evidence(repository, record) if one.recorded_in == record)
     found = next((one for one in evidence if one.task == task), None)
     if found is None:
-        silent = Fault("predicate.configuration", f"commit {short(record)} tells nothing of {task}")
+        silent = Fault("predicate.configuration", f"commit {short(record)} does not mention {task}")
         return Checked("task", task, record, (silent,))
     faults = [*find_differences(statement, task_statement(found))]
     if found.commit and repository.tree_of(found.commit) != found.tree:
-        faults.append(Fault("subject", "the commit has another tree than its message says"))
+        faults.append(Fault("subject", "the commit's tree differs from the one in its message"))
     if not _is_proven(found):
-        faults.append(Fault("predicate", "nothing that could have failed ran"))
+        faults.append(Fault("predicate", "no check that can fail ran"))
     return Checked("task", task, record, tuple(faults), found.spec)
 
 
@@ -220,7 +220,7 @@ def _check_ship(project: Project, repository: Repository, statement: Object) -> 
     faults = []
     declared = parse_message(repository.message(commit)).trailers.get(SHIP, ())
     if tag not in declared:
-        faults.append(Fault("subject[0]", f"commit {short(commit)} does not declare that ship"))
+        faults.append(Fault("subject[0]", f"commit {short(commit)} does not declare this ship"))
     when = str(predicate.get("timeVerified")) if isinstance(predicate, dict) else ""
     faults += find_differences(statement, _ship_of(project, repository, tag, commit, when))
     return Checked("ship", tag, commit, tuple(faults))
@@ -249,13 +249,13 @@ def check_text(found: Checked, *, passed: bool | None) -> str:
 
 def _check_lines(found: Checked, *, passed: bool | None) -> Iterator[str]:
     if found.faults:
-        yield f"NOT true here: {plural(len(found.faults), 'fault')}"
+        yield f"NOT confirmed here: {plural(len(found.faults), 'fault')}"
         for fault in found.faults:
             yield f"  {display(fault.where or 'statement')}: {display(fault.text)}"
         return
     commit = short(found.commit)
-    yield f"{display(found.name)}: it says what commit {commit} tells, and commit and tree agree"
+    yield f"{display(found.name)}: it matches commit {commit}, and the commit matches its tree"
     if passed is None:
-        yield f"whoever made that commit is believed so far; prove it again: {_AGAIN}"
+        yield f"this relies on the author of that commit; to re-test: {_AGAIN}"
     else:
-        yield "proven again on HEAD" if passed else "NOT proven on HEAD: see above"
+        yield "re-tested on HEAD" if passed else "NOT proven on HEAD: see above"

@@ -132,8 +132,8 @@ def _refuse_twice(project: Project) -> None:
     tag = last_ship_tag(project, project.state())
     if tag:
         raise RunnerError(
-            f"this plan was shipped already, as {display(tag)}",
-            hint="to go on with it: runner run --reopen",
+            f"this plan was already shipped as {display(tag)}",
+            hint="to continue it: runner run --reopen",
         )
 
 
@@ -142,7 +142,7 @@ def _refuse_uncommitted(session: Session) -> None:
     if session.branch.beneath is not None:
         waits = bool(session.shadow.paths)
         raise RunnerError(
-            "what landed is not committed" if waits else "a ship makes a commit of its own",
+            "the landed files are not committed" if waits else "a ship needs its own commit",
             hint="runner pipeline commit-by-task"
             if waits
             else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
@@ -202,13 +202,13 @@ def _refuse_what_is_not_there(
     found = find_unverified_tasks(session.project, tasks, state, repository)
     gone = {id_: one.why for id_, one in found.items() if one.missing}
     for id_, path in never_made(repository, head, tasks, state).items():
-        gone[id_] = f"{path} is in no commit"
+        gone[id_] = f"{path} is not in any commit"
     if gone:
         _finish(session, subjects, ExitCode.PERSON)
         raise RunnerError(
-            f"nothing was shipped: {join_few(list(gone))} is DONE without its files",
+            f"nothing was shipped: DONE without its files: {join_few(list(gone))}",
             detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
-            hint="bring the files back and commit them, or have the task built again: "
+            hint="restore the files and commit them, or rebuild the task: "
             f"runner change {next(iter(gone))} ...",
             code=ExitCode.PERSON,
         )
@@ -225,7 +225,7 @@ def _verify_tree(
     states = {one.task.id: one.known for one in subjects}
     project, known = session.project, session.journal.state.verified_tree
     if _is_verified(project, session.repository, subjects, known):
-        say("this very tree was verified before")
+        say("this tree was already verified")
         stand = partial(stands, project.root)
         return last_verification(project), grades_of(tasks, states, stand), None
     verified, event = verify_all(
@@ -281,7 +281,7 @@ def _refuse_unproven(
         f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
         f" {asked}",
         detail=lines,
-        hint=f"give what is named {lacks}"
+        hint=f"add {lacks} for these tasks"
         f" and run again{'; ' if ways else ''}{', or '.join(f'`{one}`' for one in ways)}",
         code=ExitCode.PERSON,
     )
@@ -301,7 +301,7 @@ def _explain(
 ) -> str:
     """Return the grade of a task, and that its tests notice nothing where they were tried."""
     [one] = [one for one in subjects if one.task.id == id_]
-    more = ", and its tests notice no change of its code"
+    more = ", and its tests detect no change to its code"
     return grades[id_].words + (
         more if request.strict and notices_nothing(one.known.proofs) else ""
     )
@@ -371,7 +371,7 @@ def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
     )
     if commit is None:
         raise RunnerError(
-            "nothing was shipped: the branch was moved meanwhile",
+            "nothing was shipped: the branch moved during the ship",
             hint="runner ship",
             code=ExitCode.CONFLICT,
         )

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 else:
     registry = lazy_module("runner.gates.registry")
 
-_NO_COMMIT = "none: it changed nothing"
+_NO_COMMIT = "none: it changed no file"
 _STANDING = {
-    "current": "it stands for the task as it is written now",
-    "proof-changed": "how the task is proven was changed since",
-    "work-changed": "the task was changed since",
+    "current": "it matches the task in the plan",
+    "proof-changed": "how the task is proven has changed since",
+    "work-changed": "the task has changed since",
 }
 
 
@@ -130,14 +130,14 @@ def no_evidence(project: Project, found: TaskEvidence) -> RunnerError:
     is_waived = graded is not None and graded.grade is Grade.WAIVED
     word, hint = f"it is {status}", f"runner why {id_}"
     if graded is not None:
-        basis = f", {display(graded.words)}" if is_waived else " on somebody's word"
+        basis = f", {display(graded.words)}" if is_waived else " without a proof"
         word = f"it is DONE{basis}"
         # A waiver stands where the plan says that nothing proves it, too.
         lines = PROOF_HINT.partition(";")[0] if is_waived else PROOF_HINT
         hint = f"{lines}; then runner verify {id_}"
     if status == "PENDING" or (graded is not None and has_proof(found.task, project.settings)):
-        hint = f"have it proven: runner run {id_}"
-    return RunnerError(f"there is no evidence for {id_}: {word}", hint=hint, code=ExitCode.FAILED)
+        hint = f"to prove it: runner run {id_}"
+    return RunnerError(f"no evidence for {id_}: {word}", hint=hint, code=ExitCode.FAILED)
 
 
 def evidence_document(found: TaskEvidence) -> str:
@@ -189,14 +189,14 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     graded = found.graded or grade_alone(found.known, task.outputs)
     yield f"{found.status}, {display(graded.words)}; {_STANDING[found.standing]}"
     if found.unverified is not None:
-        yield f"have it proven on what is committed: runner verify {display(task.id)}"
+        yield f"to test the committed files: runner verify {display(task.id)}"
     elif ran := _list_ran(evidence.proofs):
         how = "proven" if graded.is_proven else "run"
         yield f"{how} by the runner: {ran}"
     for need, why in found.built_on.items():
         yield f"it was built on {display(need)}, {display(why)}"
     where = f"commit {short(evidence.recorded_in)}" if evidence.recorded_in else "the journal"
-    yield f"told by {where}"
+    yield f"recorded in {where}"
     yield ""
     yield from _fields(evidence, found.known.usage, digests=digests)
     if evidence.included:
@@ -211,7 +211,7 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     yield from ("Acceptance", *table) if table else ()
     if evidence.lacks:
         yield ""
-        yield "not carried by the commit's trailers:"
+        yield "missing from the commit's trailers:"
         yield from (f"  {display(one)}" for one in evidence.lacks)
 
 

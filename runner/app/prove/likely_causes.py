@@ -56,4 +56,4 @@ def _committed_by_hand(repository: Repository, head: str, since: str) -> Iterato
     ]
     more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
     if names:
-        yield f"committed by hand: {', '.join(names)}{more}"
+        yield f"committed outside runner: {', '.join(names)}{more}"

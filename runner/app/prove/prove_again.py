@@ -148,7 +148,7 @@ def prove_again(
     state = session.journal.state
     subjects = [Subject(task, state.task(task.id)) for task in tasks if task.id in found]
     for id_, one in found.items():
-        say(f"{display(id_)} is proven again: {display(one.why)}")
+        say(f"{display(id_)} is re-tested: {display(one.why)}")
     inspection = inspection_of(session.project, session.repository, say)
     if wakes is not None:
         wakes(inspection.workers.interrupt)
@@ -169,7 +169,7 @@ def _falls_short(found: Unverified, one: Inspected) -> str:
     if found.missing:
         return found.why
     checks = ", ".join(one.failing)
-    return f"{found.why}, and {checks} does not pass" if not one.passed else ""
+    return f"{found.why}, and its re-test failed: {checks}" if not one.passed else ""
 
 
 def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
@@ -187,7 +187,7 @@ def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> 
         proofs=now.proofs,
         coverage=now.coverage,
         patterns=known.patterns,
-        note="proven again on what is there",
+        note="re-tested on the existing files",
         tools=dict(now.tools),
         unproven=why_unproven(task, now.proofs),
     )
@@ -277,7 +277,7 @@ def gates_alone(
             hint="runner status",
             code=ExitCode.PERSON,
         )
-    say("note: nothing is DONE yet: the project's gates are run, and nothing else")
+    say("note: nothing is DONE yet: only the project's gates are run")
     whole = Task(id="PROJECT", title="its gates", line=0, spec=Spec("", ""))
     subjects = (Subject(whole, TaskState(whole.id)),)
     return verify_all(project, repository, subjects, documents, say=say)
@@ -290,7 +290,7 @@ def grades_after(
     verified: Verified,
 ) -> dict[str, Graded]:
     """What each DONE task is worth, now that its proof has run on these bytes."""
-    fails = {one.task: "its proof fails on these bytes" for one in verified.tasks if not one.passed}
+    fails = {one.task: "its proof fails on this commit" for one in verified.tasks if not one.passed}
     passed = {one.task: one.proofs for one in verified.tasks if one.passed}
     now = {id_: _with_proof(known, passed.get(id_, ())) for id_, known in states.items()}
     return grades_of(tasks, now, partial(stands, project.root), fails)
@@ -378,7 +378,7 @@ def verify_at_end(
     if verified.passed:
         carry_known(project, before, Moment.of(event.head, session.journal))
         return frozenset()
-    say("\n".join(["the whole tree, proven together, falls short:", *_format_shortfalls(verified)]))
+    say("\n".join(["the whole tree, tested together, fails:", *_format_shortfalls(verified)]))
     return _mark_stale(session, verified, state, board) or frozenset({ExitCode.FAILED})
 
 

@@ -72,9 +72,9 @@ class Publisher:
             return
         refused = any(word in ran.tail for word in _REJECTED)
         raise RunnerError(
-            f"{self.remote} does not take the push",
+            f"the push to {self.remote} failed",
             detail=ran.tail.strip(),
-            hint=f"git fetch {self.remote}: it may have what is not here; nothing was forced"
+            hint=f"git fetch {self.remote}: it may have new commits; nothing was force-pushed"
             if refused
             else self._hint(find_left_out(self.repository)),
             code=ExitCode.CONFLICT if refused else ExitCode.PERSON,
@@ -92,7 +92,7 @@ class Publisher:
         if ran.passed:
             return head_name(ran.tail)
         raise RunnerError(
-            f"{self.remote} does not say which branch it takes pull requests into",
+            f"cannot find the default branch of {self.remote}",
             detail=ran.tail.strip(),
             hint=self._hint(find_left_out(self.repository)),
             code=ExitCode.PERSON,
@@ -101,9 +101,9 @@ class Publisher:
     def _hint(self, unheeded: tuple[str, ...]) -> str:
         """What may help where the other end cannot be reached."""
         if unheeded:
-            message = f"this repository's own {', '.join(unheeded)} is not heeded"
-            return f"{message}: what you need of it belongs into ~/.gitconfig"
-        return f"look at the address: git remote get-url --push {self.remote}"
+            message = f"this repository's own {', '.join(unheeded)} is ignored"
+            return f"{message}: copy what you need to ~/.gitconfig"
+        return f"check the address: git remote get-url --push {self.remote}"
 
     def request_of(self, branch: str) -> str:
         """The address of the open pull request of a branch; empty where there is none."""
@@ -119,11 +119,11 @@ class Publisher:
         ran = self._run(("gh", "pr", "create", *flags, *options), self._plain_environment(), body)
         if not ran.passed:
             raise RunnerError(
-                f"gh opened no pull request for {branch}",
+                f"gh could not open a pull request for {branch}",
                 detail=ran.tail.strip(),
                 hint="gh auth status"
                 if _UNKNOWN_PERSON.search(ran.tail)
-                else f"gh pr create --head {branch} says more; the push is done",
+                else f"`gh pr create --head {branch}` shows why; the push succeeded",
                 code=ExitCode.PERSON,
             )
         found = _ADDRESS.findall(ran.tail)
@@ -144,7 +144,7 @@ def publisher(root: Path, repository: Repository, environ: Mapping[str, str]) ->
     """Who publishes from here, or what is missing for that, in words."""
     remote = _remote(repository)
     if not remote:
-        return "there is no remote (git remote add origin …)"
+        return "git has no remote (git remote add origin …)"
     if which("gh", environ) is None:
         return "gh is not installed (https://cli.github.com)"
     return Publisher(root, environ, remote, repository)
@@ -234,7 +234,7 @@ def _find_request(project: Project, repository: Repository) -> Request:
     there = publisher(project.root, repository, project.environ)
     if isinstance(there, str):
         raise RunnerError(
-            f"no pull request can be opened: {there}", hint="runner ship, without --pr"
+            f"cannot open a pull request: {there}", hint="ship without it: runner ship"
         )
     head = repository.head()
     if not head.ref.startswith("refs/heads/"):
@@ -243,7 +243,7 @@ def _find_request(project: Project, repository: Repository) -> Request:
     default = there.default_branch()
     if branch == default or (not default and branch in _USUAL):
         raise RunnerError(
-            f"{branch} is where {there.remote} takes pull requests into",
+            f"{branch} is the branch that pull requests to {there.remote} target",
             hint=f"git switch -c {_suggest_branch(project)}, then ship that branch",
             code=ExitCode.PERSON,
         )

@@ -77,7 +77,7 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
             again="runner impact --run",
         )  # fmt: skip
     except RunnerError as error:
-        return StopAnswer(changed=paths, note=f"not proven: {error.message}")
+        return StopAnswer(changed=paths, note=f"not tested: {error.message}")
     found = find_impact(project, ImpactRequest(changes=changes))
     ran = reprove(project, found.answer.affected, lambda _: None)
     failed = tuple(one for one in ran if one.failed)
@@ -85,7 +85,7 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
         return StopAnswer(changed=paths)
     times = int(note.get("sent_back", 0)) if isinstance(note.get("sent_back"), int) else 0
     if times >= MOST_SENT_BACK:
-        message = f"{len(failed)} still fail after it was told {times} times: runner impact --run"
+        message = f"{len(failed)} still fail after {times} reminders: runner impact --run"
         return StopAnswer(changed=paths, note=message)
     _write(project, session, {**note, "sent_back": times + 1})
     return StopAnswer(failed, paths)
@@ -154,9 +154,9 @@ def _find_age(note: Path) -> float:
 def format_failures(answer: StopAnswer) -> Iterator[str]:
     """What the agent reads: what fails, and what it printed."""
     changed = join_few([display(path) for path in answer.changed])
-    yield f"the plan's tests fail on what this session changed ({changed}):"
+    yield f"the plan's tests fail after this session's changes ({changed}):"
     for one in answer.failed:
         yield f"{display(one.task)} {display(one.contract)} failed"
         for finding in one.findings:
             yield from (f"  {redact(line)}" for line in finding_lines(finding))
-    yield "mend it, and never a test to make it pass; or say plainly why the change is meant"
+    yield "fix the code, and never weaken a test; or explain why the change is intended"

@@ -88,7 +88,7 @@ def run_in_tree(
             _lay_out_held_out(project, proven, files) as context,
         ):
             sandbox = context.sandbox.name
-            say(f"{id_} on {subject.shown}, sandbox: {sandbox}; changes are not kept")
+            say(f"{id_} on {subject.shown}, sandbox: {sandbox}; changes are discarded")
             if not words:
                 return Ended(_open_shell(context))
             return _run(words, replace(context, tell=hear))
@@ -142,7 +142,7 @@ def find_subject(repository: Repository, known: TaskState, wanted: Tree | None) 
     if wanted is not Tree.DRAFT and known.held is not None:
         changes = load_held_changes(repository, known.held)
         if changes is not None:
-            return Subject(known.held.base, changes, "the proposal that waits")
+            return Subject(known.held.base, changes, "the waiting proposal")
     is_open = known.status not in (Status.DONE, Status.STALE)
     if wanted is Tree.DRAFT or (wanted is None and is_open):
         kept = read_kept(repository, known.id, known.draft)
@@ -153,7 +153,7 @@ def find_subject(repository: Repository, known: TaskState, wanted: Tree | None) 
     if wanted is not None:
         raise RunnerError(
             f"{known.id} has no {wanted} now",
-            hint=f"`runner shell {known.id}` takes the tree of its last proof",
+            hint=f"`runner shell {known.id}` uses the tree of its last proof",
         )
     return Subject(head, (), f"HEAD {short(head)}")
 

@@ -158,7 +158,7 @@ def format_unverified(found: Mapping[str, Unverified]) -> str:
     verb = "is" if len(found) == 1 else "are"
     return (
         f"note: {plural(len(found), 'DONE task')} {verb} unverified: {ids} ({first}); "
-        "commit what is meant, then: runner verify --all"
+        "commit the intended changes, then: runner verify --all"
     )
 
 
@@ -195,7 +195,7 @@ def find_verification(
             return Known(f"note: not verified as a whole{last}: runner verify --all")
     if not fell_short:
         return Known()
-    note = "this very tree fell short when it was last verified: runner verify --all says where"
+    note = "this tree failed its last verification: runner verify --all shows where"
     return Known(note, ExitCode.FAILED)
 
 

@@ -194,7 +194,7 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
                 transaction.finish()
                 return tuple(one.task for one in now)
     except RunnerError as error:
-        say(f"note: not written down: {error.message}")
+        say(f"note: not recorded: {error.message}")
     return ()
 
 
@@ -219,7 +219,7 @@ def _prove_words(
             transaction.finish()
             return {id_: transaction.state.task(id_) for id_, *_ in now}
     except RunnerError as error:
-        say(f"note: not written down: {error.message}")
+        say(f"note: not recorded: {error.message}")
     return {}
 
 
@@ -243,7 +243,7 @@ def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tu
     found = tuple(path for path in paths if path not in own)
     if found:
         shown = ", ".join(found[:_SHOWN]) + (" …" if len(found) > _SHOWN else "")
-        say(f"note: HEAD is proven; not looked at, since not committed: {shown}")
+        say(f"note: HEAD is tested; ignored, since not committed: {shown}")
     return found
 
 
@@ -260,7 +260,7 @@ def _remember(
         ):
             journal.append(event, task=task, attempt=attempt, durable=True)
     except RunnerError as error:
-        say(f"note: not written down: {error.message}")
+        say(f"note: not recorded: {error.message}")
 
 
 def task_document(found: VerifiedTask) -> str:
@@ -313,13 +313,13 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
     elif found.evidence is None:
         yield "no evidence to compare with"
     elif found.unproven and strongest(found.now.proofs) in (None, *PROVES_NOTHING):
-        yield f"as before nothing was run that could prove it: {display(found.unproven)}"
+        yield f"as before, no check ran that could prove it: {display(found.unproven)}"
     else:
         yield "it agrees with its evidence"
     yield _verdict(found.verified, passed=found.passed)
     if found.was_stale and found.passed:
         how = f"runner approve {display(found.now.task)} --reuse"
-        yield f"it stays STALE until you say that what is there counts: {how}"
+        yield f"it stays STALE until you accept the existing code: {how}"
 
 
 def whole_tree_lines(found: VerifiedWhole) -> Iterator[str]:
@@ -356,7 +356,7 @@ def _task_line(one: Inspected) -> str:
     sign = ("✓" if one.proofs else "-") if one.passed else "✗"
     checks = " ".join(f"{_MARKS[proof.verdict]} {display(proof.id)}" for proof in one.proofs)
     cover = f" · {one.coverage.shown}" if one.coverage else ""
-    before = " (on this very tree before)" if one.proofs and not one.ran else ""
+    before = " (cached for this tree)" if one.proofs and not one.ran else ""
     if one.stands_since:
         before = f" (on {one.stands_since[:12]}: nothing it ran has changed since)"
     checks = checks or "nothing to run"

@@ -110,7 +110,7 @@ def _advise(workplace: Workplace, name: str) -> str:
     """Why nothing looked at a file, and what to install for it where something could."""
     laboratory = _laboratory(workplace, workplace.root)
     advice = laboratory.find_unread((display_path(workplace.near(Path(name))),))
-    return next(advice, "no analyser that is installed reads this")
+    return next(advice, "no installed analyser reads this file")
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | None:
@@ -189,7 +189,7 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[diagnos
     for tool in select_advised(paths):
         lacks = laboratory.lacks(tool)
         if lacks:
-            text = f"{lacks}, so {tool.tool} looks at nothing"
+            text = f"{lacks}, so {tool.tool} does not run"
             state = diagnostic.State.NOTE
             yield diagnostic.Diagnostic(f"analyser {tool.tool}", state, text, tool.install)
         else:

@@ -46,7 +46,7 @@ _UNTRUSTED = Finding(
     CHECK,
     "not all compilers ran: this repository's commands are not trusted yet",
     severity=Severity.NOTE,
-    hint="read them and say so: runner run --dry-run, then: runner --trust",
+    hint="read them: runner run --dry-run, then: runner --trust",
 )
 
 
@@ -100,7 +100,7 @@ def require_compiled(change: Change, workplace: Workplace) -> None:
             raise RunnerError(
                 f"it does not compile: {redact.redact(one.message)}",
                 where=path + place if one.line else path,
-                hint=f"{one.hint or 'correct it'}, and stage it again",
+                hint=f"{one.hint or 'fix it'}, and stage it again",
                 code=ExitCode.FAILED,
             )
 
@@ -162,7 +162,7 @@ def _compare_with_base(
         for one in compile_projects(tree, (change.path,), commands, run_command)
     }
     return tuple(
-        replace(one, severity=Severity.WARNING, hint="it was so before this change")
+        replace(one, severity=Severity.WARNING, hint="this error existed before the change")
         if (one.path, one.message) in known and one.check != MISSING
         else _here(one)
         for one in found

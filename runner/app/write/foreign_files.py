@@ -62,9 +62,9 @@ def gather(root: Path, source: str, form: Form | None, stdin: str) -> list[Forei
         if found:
             return found
         raise RunnerError(
-            "no tasks of another tool are in this folder",
+            "no tasks of another tool found in this folder",
             where=source,
-            hint="name the file; known are: " + ", ".join(Form),
+            hint="name the file; known formats: " + ", ".join(Form),
         )
     return [_file(_shown(root, place), read_text(place), form)]
 
@@ -104,7 +104,7 @@ def read_text(place: Path) -> str:
         return place.read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
         raise RunnerError(
-            f"it cannot be read: {error.strerror}", where=str(place), hint="name a file or folder"
+            f"cannot read it: {error.strerror}", where=str(place), hint="name a file or folder"
         ) from None
 
 
@@ -112,9 +112,9 @@ def _file(shown: str, text: str, form: Form | None) -> ForeignFile:
     known = form or find_form(text)
     if known is None:
         raise RunnerError(
-            "no tasks were found in a form that is known",
+            "no tasks found in a known format",
             where=shown,
-            hint=f"say which with --from: {', '.join(Form)}",
+            hint=f"name the format with --from: {', '.join(Form)}",
         )
     return ForeignFile(shown, text, known)
 
@@ -135,8 +135,8 @@ def _fetch(address: str) -> str:
             data: bytes = answer.read(_LARGEST + 1)
     except (URLError, OSError, ValueError, HTTPException) as error:
         raise RunnerError(
-            f"it cannot be fetched: {error}", where=address, hint="save it, and name the file"
+            f"cannot fetch it: {error}", where=address, hint="save it, then name the file"
         ) from None
     if len(data) > _LARGEST:
-        raise RunnerError("it is larger than 10 MB", where=address)
+        raise RunnerError("the download is larger than 10 MB", where=address)
     return data.decode("utf-8", "replace")

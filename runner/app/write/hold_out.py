@@ -207,16 +207,16 @@ class _Move:
         if self.task.status is Status.DONE and self.asked.source is None:
             raise RunnerError(
                 f"{self.task.id} is DONE",
-                hint=f"to build it again: runner run {self.task.id} --rebuild; its tests can be "
-                "held out while it is not DONE",
+                hint="its tests can be held out only while it is not DONE; to rebuild it: "
+                f"runner run {self.task.id} --rebuild",
             )
         if ongoing := self.repository.state().ongoing:
-            raise RunnerError(f"a {ongoing} is in progress", hint="finish it or give it up")
+            raise RunnerError(f"a {ongoing} is in progress", hint="finish it or abort it")
         view = View.of(self.project)
         if view.live is not None and view.states[self.task.id].status is Status.IN_PROGRESS:
             raise RunnerError(
-                f"a run works on {self.task.id}",
-                hint=f"runner cancel {self.task.id}, or wait until it has ended",
+                f"{self.task.id} is running now",
+                hint=f"runner cancel {self.task.id}, or wait until it ends",
                 code=ExitCode.CONFLICT,
             )
 
@@ -239,7 +239,7 @@ class _Move:
             listed = {one.path: one.digest for one in self.task.held_out_files}
             if stored is not None and listed.get(path) == digest_of(stored):
                 return stored
-            raise RunnerError("there is no such file", where=path, hint="write it first")
+            raise RunnerError("file not found", where=path, hint="write it first")
         if stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
             what = "a folder" if stat.S_ISDIR(mode) else "a link"
             raise RunnerError(f"this is {what}", where=path, hint="name each file by itself")
@@ -253,7 +253,7 @@ class _Move:
                 content = (folder / name).read_bytes()
                 self._require_size(path, len(content))
                 return content
-        raise RunnerError(f"{folder} has no {path}", hint="name the folder that has this path")
+        raise RunnerError(f"{path} not found in {folder}", hint="name the folder that has it")
 
     def _require_size(self, path: str, size: int) -> None:
         if not size and PurePosixPath(path).name != _EMPTY_ALLOWED:
@@ -290,23 +290,23 @@ class _Move:
         if place := find_blob(self.repository, path, content):
             clean = f"; to remove it: {place.cleaning}" if place.cleaning else ""
             raise RunnerError(
-                f"git has these bytes ({place.where}), so an implementer can read them",
+                f"git has this content ({place.where}), so an implementer can read it",
                 where=path,
                 hint=f"write new cases into a new file and hold that out{clean}; --copy holds it "
-                "out all the same, and the grade says: once in git",
+                "out anyway, and its grade says: once in git",
             )
         return False
 
     def _require_free(self, path: str, content: bytes) -> None:
         for other in self.tasks.values():
             if other.id != self.task.id and any(o.path == path for o in other.held_out_files):
-                hint = "write the tests of this task into a file of their own"
-                raise RunnerError(f"{other.id} holds this file out", where=path, hint=hint)
+                hint = "write the tests of this task into a separate file"
+                raise RunnerError(f"{other.id} already holds out this file", where=path, hint=hint)
         head = self.repository.head().commit
         is_tracked = bool(head) and path in self.repository.tree_entries(head, [path])
         if is_tracked and self.task.status is not Status.DONE:
             raise RunnerError(
-                "the base tracks this file, so an implementer can read it",
+                "git tracks this file, so an implementer can read it",
                 where=path,
                 hint="write new cases into a new file and hold that out",
             )
@@ -317,16 +317,16 @@ class _Move:
                 raise RunnerError(
                     "this file differs from the digest in the plan",
                     where=path,
-                    hint="take the file that the plan names, or add --replace for this one",
+                    hint="use the file with that digest, or add --replace to use this one",
                 )
             raise RunnerError(
-                f"{self.task.id} holds another version of this file out",
+                f"{self.task.id} already holds out another version of this file",
                 where=path,
                 hint=f"runner hold-out {self.task.id} {path} --replace",
             )
         if self.asked.replace and known is None:
-            hint = f"leave --replace out: runner hold-out {self.task.id} {path}"
-            raise RunnerError(f"{self.task.id} does not hold this file out", where=path, hint=hint)
+            hint = f"run without --replace: runner hold-out {self.task.id} {path}"
+            raise RunnerError(f"{self.task.id} does not hold out this file", where=path, hint=hint)
 
     def _require_digests(self, contents: Mapping[str, bytes]) -> None:
         if self.task.status is not Status.DONE:
@@ -334,7 +334,7 @@ class _Move:
         known = {one.path: one.digest for one in self.task.held_out_files}
         for path, content in contents.items():
             if known.get(path) != digest_of(content):
-                hint = "for a DONE task --from takes exactly the files of its plan"
+                hint = "for a DONE task, --from accepts only files whose digest is in the plan"
                 raise RunnerError(f"{self.task.id} is DONE", where=path, hint=hint)
 
     # --- the plan ---------------------------------------------------------------------
@@ -350,7 +350,7 @@ class _Move:
             first = next(iter(contents))
             raise RunnerError(
                 f"{self.task.id} has no test contract for these files",
-                hint=f'say how they run: --contract "python -m pytest -q {first}"',
+                hint=f'name the command that runs them: --contract "python -m pytest -q {first}"',
             )
         wanted = HeldOutLines(
             tuple(HeldOutFile(*one) for one in files.items()), frozenset(mark), add
@@ -381,8 +381,8 @@ class _Move:
         visible = " ".join(word for word in words if not set(paths_in(word)) & moved)
         held = " ".join(w for w in words if not paths_in(w) or set(paths_in(w)) & moved)
         raise RunnerError(
-            f"{id_} names files that stay visible, too",
-            hint="write it as two contracts, then repeat the command:\n"
+            f"{id_} also names files that stay visible",
+            hint="split it into two contracts, then repeat the command:\n"
             f"  - {id_} (unit): `{visible}`\n  - {self._next_id()} (unit, held out): `{held}`",
         )
 
@@ -413,7 +413,7 @@ def write_plan(project: Project, before: bytes, edited: bytes) -> None:
     mode = effects.mode_of(path)
     if not effects.write_file(path, edited, mode=mode, expected=before):
         raise RunnerError(
-            "the plan was changed meanwhile",
+            "the plan changed during this command",
             where=project.plan_path,
             hint="repeat the command: the store has the files, the originals are untouched",
             code=ExitCode.CONFLICT,
@@ -427,7 +427,7 @@ def _require_sound(project: Project, data: bytes) -> None:
             raise RunnerError(
                 problem.message,
                 where=f"{project.plan_path}:{problem.line}",
-                hint=f"{problem.hint}; `runner validate` shows every mistake",
+                hint=f"{problem.hint}; `runner validate` shows all errors",
             )
 
 
@@ -440,9 +440,9 @@ def _require_outside_of_trees(project: Project) -> None:
     top = Path(os.path.realpath(project.folders.top))
     if folder.is_relative_to(top) or top.is_relative_to(folder):
         raise RunnerError(
-            "held_out_dir lies in the work tree, where an implementer can read it",
+            "held_out_dir is in the work tree, where an implementer can read it",
             where=value,
-            hint="name a folder outside of every work tree in your own settings",
+            hint="in your own settings, name a folder outside every work tree",
         )
 
 
@@ -475,7 +475,7 @@ def drop_held_out(project: Project, typed: str, files: Sequence[str], reason: st
     for path in paths:
         if path not in known:
             hint = f"runner hold-out --list shows them: {', '.join(known) or 'none'}"
-            raise RunnerError(f"{task.id} does not hold this file out", where=path, hint=hint)
+            raise RunnerError(f"{task.id} does not hold out this file", where=path, hint=hint)
     rest = tuple(one for path, one in known.items() if path not in paths)
     gone = frozenset(
         test.id

@@ -172,11 +172,11 @@ def _of_patch(lines: Iterable[str]) -> Iterator[Write]:
 
 
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755
-_READ_IT = "take it out and read it from the environment"
+_READ_IT = "remove it and read it from the environment"
 _NOT_NOW = Finding(
     "plan",
-    "this session only reads",
-    hint="answer with what you were asked for; another session writes it",
+    "this session is read-only",
+    hint="write your answer as text; another session edits the files",
 )
 
 
@@ -247,8 +247,8 @@ def _read_call(data: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapp
     try:
         row = json.loads(data)
     except (ValueError, RecursionError) as error:
-        hint = "it is called by an agent program, not by hand: see runner hook --help"
-        raise RunnerError("standard input is no call of a tool", hint=hint) from error
+        hint = "agent programs call this command: see runner hook --help"
+        raise RunnerError("standard input is not a tool call", hint=hint) from error
     fields = row if isinstance(row, dict) else {}
     folder, asked = fields.get("cwd"), fields.get("tool_input")
     where = folder if isinstance(folder, str) else environ.get("PWD", ".")
@@ -264,7 +264,7 @@ def _path(path: Path) -> Path:
             return path
     except UnicodeEncodeError:
         pass
-    raise RunnerError("a file cannot have that name", where=ascii(str(path)))
+    raise RunnerError("invalid file name", where=ascii(str(path)))
 
 
 def _load_rules(call: HookCall, environ: Mapping[str, str]) -> hooks.Rules:

@@ -173,7 +173,7 @@ class _Maker:
             if id_ := self._known.get((file.shown, plain_title(task.title))):
                 self.known.append(id_)
             elif task.state is State.DROPPED:
-                self.left.append((f"{file.shown}:{task.line}", f"{task.title}: cancelled there"))
+                self.left.append((f"{file.shown}:{task.line}", f"{task.title}: cancelled"))
                 continue
             else:
                 self._number += 1
@@ -199,7 +199,7 @@ class _Maker:
                 continue
             place = f"{file.shown}:{task.line}"
             plain = replace(section, prose="", acceptance=(), keywords=(), title=_letters(section))
-            self.left.append((place, f"{id_}: its text reads as more than words; left out"))
+            self.left.append((place, f"{id_}: only its text, which contains plan syntax"))
             yield plain if is_as_meant(plain) else replace(plain, outputs=(), title=id_)
 
     def _section(self, id_: str, file: ForeignFile, task: ForeignTask) -> NewSection:
@@ -227,7 +227,7 @@ class _Maker:
                 yield id_
             else:
                 place = f"{file.shown}:{task.line}"
-                self.left.append((place, f"it needs {key}, which is not there"))
+                self.left.append((place, f"dependency {key} not found"))
 
 
 def _file_of(source: str) -> str:
@@ -267,7 +267,7 @@ def _write(project: Project, path: str, data: bytes, text: str) -> None:
     whole = data + text.encode()
     if not effects.write_file(place, whole, mode=effects.mode_of(place), expected=data):
         raise RunnerError(
-            f"{path} was saved meanwhile; nothing was written",
+            f"{path} changed during the import; nothing was written",
             hint="run the same command again",
             code=ExitCode.CONFLICT,
         )
@@ -293,7 +293,7 @@ def read_lines(done: ImportResult) -> Iterator[str]:
     """What was read of a list that waits as a draft."""
     yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
     if done.known:
-        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+        yield f"{plural(len(done.known), 'task')} already imported: {join_few(done.known)}"
     for place, text in done.left:
         yield f"left out, {display(place)}: {display(text)}"
     yield ""
@@ -328,27 +328,27 @@ def import_document(done: ImportResult, *, wrote: bool) -> str:
 def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
     """What was taken from another tool, in words."""
     forms = ", ".join(done.forms)
-    verb = "would come" if is_dry else "came"
+    verb = "would be added" if is_dry else "added"
     if done.added:
         ids = f"{done.added[0].id} to {done.added[-1].id}" if done.added[1:] else done.added[0].id
-        yield f"{forms}: {plural(len(done.added), 'task')} {verb} into {done.plan}, as {ids}"
+        yield f"{forms}: {plural(len(done.added), 'task')} {verb} to {done.plan}, as {ids}"
     else:
-        yield f"{forms}: nothing is new"
+        yield f"{forms}: no new tasks"
     if done.known:
-        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+        yield f"{plural(len(done.known), 'task')} already imported: {join_few(done.known)}"
     for place, text in done.left:
         yield f"left out, {display(place)}: {display(text)}"
     if wishes := [one.id for one in done.wishes]:
-        verb = "says" if len(wishes) == 1 else "say"
-        yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
+        verb = "lacks" if len(wishes) == 1 else "lack"
+        yield f"{plural(len(wishes), 'task')} {verb} output files and tests: {join_few(wishes)}"
         yield "  add `- Output files: …` and `- Test contracts:`, and set the Status to PENDING"
     if early := [one.id for one in done.early]:
-        yield f"marked as done before what they come after: {join_few(early)}; not built again"
+        yield f"marked as done before their dependencies: {join_few(early)}; not rebuilt"
     if open_ := done.without_proof:
         verb = "has" if len(open_) == 1 else "have"
-        yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"
+        yield f"{plural(len(open_), 'task')} {verb} no proof (add one with --test COMMAND):"
         for one, test in open_:
-            text = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
+            text = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test found"
             yield f"  {one.id} {display(one.title)}: {display(text)}"
     if done.waived:
         yield f"waived: {join_few(done.waived)}"

@@ -51,16 +51,16 @@ def save_plan_text(project: Project, edited: str, seen: str) -> bytes:
     before = project.plan_bytes
     known = EditableText.of(before)
     if known is None:
-        hint = "edit it in your editor: a text field would change its bytes"
-        raise RunnerError("this plan is no plain text", where=project.plan_path, hint=hint)
+        hint = "edit it in your editor: a text field would change its content"
+        raise RunnerError("this plan is not plain text", where=project.plan_path, hint=hint)
     data = known.encode(edited)
     mode = path.stat().st_mode & 0o777
     is_same = digest_of(before) == seen
     if not (is_same and effects.write_file(path, data, mode=mode, expected=before)):
         raise RunnerError(
-            "the plan was changed meanwhile",
+            "the plan changed since you opened it",
             where=project.plan_path,
-            hint="take over what you want of yours into the text as it is now",
+            hint="copy your edits into the current text",
             code=ExitCode.CONFLICT,
         )
     return data

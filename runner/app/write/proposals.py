@@ -146,9 +146,9 @@ class Proposals:
             return Proposed(findings)
         if change.before == change.after:
             raise RunnerError(
-                "the file holds exactly this already",
+                "the file already has this content",
                 where=path,
-                hint="nothing is left to review",
+                hint="there is nothing to review",
                 code=ExitCode.OK,
             )
         # First: git is never to see what is staged, which a person may still refuse.
@@ -209,13 +209,13 @@ class Proposals:
         """The proposal as a person may change it. Raises RunnerError for what has no text to."""
         if staged.attempt != BY_HAND:
             raise RunnerError(
-                "this belongs to a proposal of a run",
+                "this write belongs to a proposal of a run",
                 where=display_path(staged.path),
-                hint=f"runner edit {staged.task} opens it; it is proven again then",
+                hint=f"runner edit {staged.task} opens it; then it is re-tested",
             )
         change = self.staging.read(staged)
         if change.content is None:
-            raise RunnerError("a deletion has nothing to edit", where=display_path(change.path))
+            raise RunnerError("a deletion cannot be edited", where=display_path(change.path))
         return change
 
     def revise(self, staged: Staged, content: bytes) -> Proposed:
@@ -250,9 +250,9 @@ class Proposals:
         standing = self.standings().of(staged)
         if not standing.is_open:
             raise RunnerError(
-                f"there is nothing to answer: {standing.reason}",
+                f"nothing to approve or reject: {standing.reason}",
                 where=display_path(staged.path),
-                hint="`runner pipeline staged-write list` says what waits",
+                hint="`runner pipeline staged-write list` shows the open writes",
             )
 
     def _approve(self, staged: Staged) -> None:
@@ -281,7 +281,7 @@ class Proposals:
             raise RunnerError(
                 "the file changed since it was staged",
                 where=change.path,
-                hint="stage the proposal again, on the file as it is now",
+                hint="stage the proposal again for the current file",
                 code=ExitCode.CONFLICT,
             )
         compile_check.require_compiled(change, self.workplace)
@@ -315,7 +315,7 @@ class Proposals:
         reason = redact(" ".join(reason.split()))
         if not reason:
             raise RunnerError(
-                "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
+                "a rejection needs a reason", hint="add --reason TEXT: the next attempt reads it"
             )
         event = WriteRejected(staged.path, staged.before, staged.after, reason, "person")
         if staged.attempt == BY_HAND:

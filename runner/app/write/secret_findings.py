@@ -137,7 +137,7 @@ def open_allow_list(start: Path, environ: Mapping[str, str]) -> Workplace:
     workplace = Workplace.of(start, environ)
     if not workplace.in_git:
         raise RunnerError(
-            "this folder is in no git repository",
+            "this folder is not in a git repository",
             where=str(start),
             hint="the allow-list is a tracked file: git init",
         )
@@ -161,7 +161,7 @@ def allow(workplace: Workplace, asked: Allow, read_input: Callable[[int], bytes]
 def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
     if bool(asked.place) == (asked.read_value is not None):
         raise RunnerError(
-            "name the place or the value, one of them",
+            "name either the place or the value",
             hint="runner pipeline secrets allow FILE:LINE --reason …, or --value-from -",
         )
     if asked.read_value is None:
@@ -170,16 +170,16 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
     # shells.
     value = asked.read_value()
     if not value.strip():
-        raise RunnerError("the value is empty", hint="give the text that the scan stops at")
+        raise RunnerError("the value is empty", hint="enter the text that the scan reports")
     return [value]
 
 
 def _reason(text: str) -> str:
     """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
     if not text.strip():
-        raise RunnerError("an entry needs a reason", hint='add --reason "why it is no secret"')
+        raise RunnerError("an entry needs a reason", hint='add --reason "why it is not a secret"')
     if any(found.refuses for found in scan.scan_text(text, "reason")):
-        raise RunnerError("the reason itself looks like a secret", hint="say it without the value")
+        raise RunnerError("the reason itself looks like a secret", hint="remove the value from it")
     return " ".join(text.split())
 
 
@@ -190,10 +190,10 @@ def _day(text: str) -> date | None:
         day = date.fromisoformat(text)
     except ValueError:
         raise RunnerError(
-            f'"{display_path(text)}" is no day', hint="write it as 2027-01-31"
+            f'"{display_path(text)}" is not a valid date', hint="write it as 2027-01-31"
         ) from None
     if day < effects.now().date():
-        raise RunnerError(f"{day} has passed", hint="give a day to come, or none")
+        raise RunnerError(f"{day} is in the past", hint="give a future date, or none")
     return day
 
 
@@ -214,12 +214,12 @@ def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
         raise RunnerError(
             "the scan finds nothing there",
             where=display_path(place),
-            hint=f"runner pipeline secret-scan {display_path(name)} says where it does",
+            hint=f"runner pipeline secret-scan {display_path(name)} shows its findings",
         )
     if len(chosen) > 1:
         columns = ", ".join(map(str, sorted(chosen)))
         raise RunnerError(
-            f"the scan finds several values on this line, at the columns {columns}",
+            f"the scan finds several values on this line, at columns {columns}",
             where=display_path(place),
             hint=f"name one: {display_path(name)}:{line}:{min(chosen)}",
         )
@@ -233,7 +233,7 @@ def _place(place: str) -> tuple[str, int, int | None]:
         numbers.append(int(parts.pop()))
     if not numbers:
         raise RunnerError(
-            "this names no line", where=display_path(place), hint="write it as FILE:LINE, app.py:12"
+            "no line number", where=display_path(place), hint="write FILE:LINE, such as app.py:12"
         )
     column = numbers[0] if len(numbers) > 1 else None
     return ":".join(parts), numbers[-1], column

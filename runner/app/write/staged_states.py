@@ -68,19 +68,19 @@ class Standing(StrEnum):
 
 _REASONS = {
     Standing.WAITS: "it waits for you",
-    Standing.HELD: "its task is held until your own changes, or the branch's, are out of the way",
+    Standing.HELD: "its task is held until your changes, or the branch's, no longer conflict",
     Standing.MOVED: "the file changed since it was staged",
     Standing.APPROVED: "it is approved and lands with the next run",
     Standing.REJECTED: "the proposal it belongs to was rejected",
-    Standing.LANDED: "it is in the repository already",
-    Standing.REPLACED: "a later attempt took its place",
+    Standing.LANDED: "it is already in the repository",
+    Standing.REPLACED: "a later attempt replaced it",
 }
 
 
 _DECIDED = {
     Standing.LANDED: "it was applied",
     Standing.REJECTED: "it was rejected",
-    Standing.REPLACED: "another proposal for the file took its place",
+    Standing.REPLACED: "another proposal for the file replaced it",
 }
 """What became of a proposal by hand that is in no list any more, in words."""
 
@@ -99,12 +99,12 @@ def find_staged(staging: Staging, typed: str) -> Staged:
     for one, standing in list_decided(staging):
         if one.id == typed:
             raise RunnerError(
-                f"{typed} is decided already: {_DECIDED[standing]}",
+                f"{typed} is already decided: {_DECIDED[standing]}",
                 where=display_path(one.path),
                 hint="runner pipeline staged-write list --all",
             )
     raise RunnerError(
-        f'nothing is staged as "{display_path(typed)}"',
+        f'unknown staged write "{display_path(typed)}"',
         hint=did_you_mean(typed, ids) or "runner pipeline staged-write list",
     )
 
@@ -206,7 +206,7 @@ def _change(workplace: Workplace, history: History, path: str) -> Change:
     before = _last_digest(workplace, history, path)
     if content is None and before is None:
         raise RunnerError(
-            "there is no such file",
+            "file not found",
             where=path,
             hint=f"paths are relative to {workplace.root}",
         )

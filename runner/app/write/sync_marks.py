@@ -102,7 +102,7 @@ def _read(project: Project) -> Iterator[tuple[_File | None, list[Drift]]]:
     for shown, tasks in ids_by_source(project.plan(project.plan_bytes).tasks).items():
         path = _inside(project.root, shown)
         if path is None:
-            yield None, [Drift(one.id, shown, 0, GONE_THERE, "no file here") for one in tasks]
+            yield None, [Drift(one.id, shown, 0, GONE_THERE, "file not found") for one in tasks]
             continue
         text = read_text(path)
         form = find_form(text)
@@ -158,7 +158,7 @@ def _write(file: _File, edits: Iterable[tuple[int, int, str]]) -> None:
     mode = file.path.stat().st_mode & 0o7777
     if not effects.write_file(file.path, new, mode=mode, expected=old):
         raise RunnerError(
-            f"{file.shown} was saved meanwhile; it is as it was saved",
+            f"{file.shown} changed during the sync; it was not written",
             hint="runner sync",
             code=ExitCode.CONFLICT,
         )
@@ -169,7 +169,7 @@ def drift_lines(found: SyncResult) -> Iterator[str]:
     if not found.files:
         yield "no task of this plan was imported: runner import PATH"
     elif not found.drifts:
-        yield "here and there say the same"
+        yield "the imported files agree with the plan"
     for one in found.drifts:
         place = f"{display(one.file)}:{one.line}" if one.line else display(one.file)
         why = f" ({display(one.why)})" if one.why else ""

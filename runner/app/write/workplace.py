@@ -85,7 +85,7 @@ class Workplace:
                     if candidate.is_relative_to(root):
                         return candidate.relative_to(root).as_posix()
             raise RunnerError(
-                "this file lies outside the project",
+                "this file is outside the project",
                 where=display_path(typed),
                 hint=f"paths are relative to {self.root}",
             )
@@ -115,7 +115,7 @@ class Workplace:
         )
         if named is None:
             raise RunnerError(
-                f'"{_redact(typed)}" is no task id', hint="write it as in the plan: TASK-003"
+                f'"{_redact(typed)}" is not a valid task id', hint="write it as TASK-003"
             )
         return named, None
 
@@ -205,9 +205,9 @@ def read_named(name: str, read_input: Callable[[int], bytes]) -> bytes | Unreada
         with open(name, "rb") as file:  # noqa: PTH123 - likewise
             return _check_size(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or "the name cannot be used"
+        reason = getattr(error, "strerror", None) or "invalid file name"
         return Unreadable(
-            display_path(name), f"cannot be read: {reason}", "check the name and rights"
+            display_path(name), f"cannot be read: {reason}", "check the name and permissions"
         )
 
 
@@ -223,11 +223,11 @@ def _check_size(content: bytes, name: str) -> bytes | Unreadable:
     if len(content) <= LARGEST:
         return content
     return Unreadable(
-        display_path(name), f"is larger than {LARGEST >> 20} MB", "name the parts that are text"
+        display_path(name), f"is larger than {LARGEST >> 20} MB", "name smaller text files"
     )
 
 
 def _no_file(name: str, mode: int) -> Unreadable:
     if stat.S_ISDIR(mode):
         return Unreadable(display_path(name), "is a folder", "name its files: git ls-files FOLDER")
-    return Unreadable(display_path(name), "is no plain file", "name files, or - for standard input")
+    return Unreadable(display_path(name), "is not a regular file", "name files, or - for stdin")

@@ -64,7 +64,7 @@ def refuse_taken_port(url: str) -> None:
         socket.create_connection((parts.hostname, parts.port), timeout=1).close()
     except OSError:
         return
-    raise Ended("taken", f"port {parts.port} is in use before the application starts")
+    raise Ended("taken", f"port {parts.port} is already in use")
 
 
 def reachable(job: dict[str, Any], output: Output) -> tuple[str, list[list[str]] | None]:
@@ -79,7 +79,7 @@ def reachable(job: dict[str, Any], output: Output) -> tuple[str, list[list[str]]
             return with_prefix(url, job["prefix"]), address.get("routes")
         # Looked at once more: it may have written why, and ended, since the look above.
         if output.ended and "error" not in handshake(job["handshake"]):
-            raise Ended("not-started", "it ended before it answered")
+            raise Ended("not-started", "it exited before it answered")
         time.sleep(0.02)
     raise Ended("not-started", f"it did not answer within {job['start_seconds']:g} s")
 
@@ -160,7 +160,7 @@ class Inventory:
         served = {(method, shape(path)): path for method, path in known if method != ANYTHING}
         documented = {(method, shape(prefix + path)): path for method, path in self.operations}
         for key in sorted(served.keys() - documented.keys()):
-            text = "is served, and the document does not have it"
+            text = "is served, but is not in the document"
             self.report.add((f"{key[0]} {served[key]}", "undocumented-operation"), text)
         if self.known is not None:
             for (method, whole), path in documented.items():
@@ -193,7 +193,7 @@ class Inventory:
             if statuses and statuses <= NOT_THERE:
                 self.record_missing(label, f"answers {min(statuses)} to every request")
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
-                self.record_missing(label, "answers every request as a page that is not there")
+                self.record_missing(label, "answers every request like an unknown page")
 
     def look_for_more(self) -> None:
         """Other methods of documented paths that succeed, where no table says what is served."""
@@ -203,7 +203,7 @@ class Inventory:
         asked = {(method, path) for path in paths for method in METHODS} - set(self.operations)
         for method, path in sorted(asked):
             if self.succeeds(method, path):
-                text = "is served, and the document does not have it"
+                text = "is served, but is not in the document"
                 self.report.add((f"{method} {path}", "undocumented-operation"), text)
 
     def succeeds(self, method: str, path: str) -> bool:

@@ -100,7 +100,7 @@ def describe(kind: Any, target: str) -> dict[str, Any]:
             return {"schemas": adapted, "loose": loose, "by": "pydantic"}
     if shaped:
         return {"schemas": [Annotations().whole(kind)], "loose": True, "by": "annotations"}
-    raise TypeError(f"{target} is no pydantic model, dataclass or TypedDict")
+    raise TypeError(f"{target} is not a pydantic model, dataclass or TypedDict")
 
 
 def by_adapter(kind: Any) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ class Annotations:
             return self.array(origin, arguments)
         if origin in OBJECTS:
             return {"type": "object", "additionalProperties": self.schema(arguments[1])}
-        raise TypeError(f"{kind} has no words in JSON Schema; install pydantic in the project")
+        raise TypeError(f"{kind} has no JSON Schema form; install pydantic in the project")
 
     def array(self, origin: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
         """The schema of a list, set or tuple."""

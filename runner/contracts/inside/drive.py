@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SHOWN_URL = "http://127.0.0.1:8000"
 """What stands for the free port of this run: a finding reads the same each time."""
 LONGEST_ANSWER = 400
-DIED = "the application ended while it was tested"
+DIED = "the application exited during the test"
 CALLS_OF_A_WALK = 5
 """Calls of a walk from one operation to the next, roughly: so it costs as much as the rest."""
 MOST_LATE = 3
@@ -106,7 +106,7 @@ def watch(seconds: float, output: Output, report: Report) -> None:
     """Have it end in time, whatever it waits for then."""
 
     def end() -> None:
-        report.end("late", f"the test was not over within {seconds:g} s", log=output.tail())
+        report.end("late", f"the test did not finish within {seconds:g} s", log=output.tail())
         report.leave()
 
     timer = threading.Timer(seconds, end)
@@ -120,10 +120,10 @@ def validate(document: dict[str, Any]) -> None:
     from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
     if not str(document.get("openapi")).startswith("3."):
-        raise Ended("invalid", "it does not say that it is OpenAPI 3")
+        raise Ended("invalid", "its `openapi` field is not a 3.x version")
     for reference in references_of(document):
         if resolve_reference(document, reference) is None:
-            raise Ended("invalid", f"its reference {reference} leads to nothing")
+            raise Ended("invalid", f"its reference {reference} has no target")
     try:
         check(document)
     except OpenAPIValidationError as problem:
@@ -131,7 +131,7 @@ def validate(document: dict[str, Any]) -> None:
         text = str(getattr(problem, "message", problem)).partition("\n")[0]
         raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
     except RecursionError:
-        raise Ended("invalid", "it refers to itself without end") from None
+        raise Ended("invalid", "it refers to itself endlessly") from None
     except (TypeError, ValueError, LookupError, AttributeError) as problem:
         raise Ended("invalid", f"{type(problem).__name__}: {problem}") from None
 
@@ -250,8 +250,8 @@ class Tester:
             self.late += 1
             self.record_unanswered(self.called.operation.label)
         if self.late >= MOST_LATE:
-            text = f"{self.late} requests had no answer within {self.patience:g} s"
-            ended = ("died", "the application ended") if self.output.ended else ("late", text)
+            text = f"{self.late} requests had no response within {self.patience:g} s"
+            ended = ("died", "the application exited") if self.output.ended else ("late", text)
             self.report.end(*ended, log=self.output.tail())
             self.report.leave()
         self.called = case
@@ -259,7 +259,7 @@ class Tester:
     def record_unanswered(self, label: str) -> None:
         """Note an operation that does not answer."""
         if not self.output.ended:
-            self.report.add((label, "late"), f"gives no answer within {self.patience:g} s")
+            self.report.add((label, "late"), f"gives no response within {self.patience:g} s")
 
     def record_calls(self, recorder: Any) -> None:
         """Note the calls of one scenario."""

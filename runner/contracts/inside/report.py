@@ -88,7 +88,7 @@ def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
     status = getattr(failure, "status_code", "")
     if kind == "UndefinedStatusCode":
         has = ", ".join(map(str, failure.defined_status_codes)) or "none"
-        return str(status), f"answers {status}, which the document does not have (it has {has})"
+        return str(status), f"answers {status}; documented: {has}"
     if kind == "ServerError":
         return str(status), f"answers {status}: the application failed"
     if kind == "JsonSchemaError":
@@ -96,10 +96,10 @@ def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
         text = failure.validation_message
         at = f" (at {where})" if where else ""
         place = "/".join(map(str, failure.schema_path))
-        return place, f"answers with a body that is not as the document says: {text}{at}"
+        return place, f"answers with a body that differs from the document: {text}{at}"
     if kind == "UndefinedContentType":
         has = ", ".join(failure.defined_content_types)
-        return failure.content_type, f"answers with {failure.content_type}; the document says {has}"
+        return failure.content_type, f"answers with {failure.content_type}; documented: {has}"
     if kind == "MissingHeaders":
         names = ", ".join(failure.missing_headers)
         return names, f"answers without the header {names}, which the document requires"

@@ -64,9 +64,9 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
     if past is None:
         return Admission(event, parts=parts)
     why_not = (
-        f"The text of #{past.issue.number} was changed by {who} at {when}, after the label"
-        f" `{trigger}` was put on, and they may not push here. Read it; if it is what you want,"
-        " take the label off and put it on again."
+        f"{who}, who has no push access, changed the text of #{past.issue.number} at {when}, after"
+        f" the label `{trigger}` was added. Read it; if it is what you want, remove the label and"
+        " add it again."
     )
     then = [one.then for one in pasts]
     is_known = all(one is not None for one in then)
@@ -188,7 +188,7 @@ def read_command(comment: Comment) -> SlashCommand | None:
         return None
     if found[1] not in _VERBS:
         words = ", ".join(f"`{one}`" for one in _VERBS)
-        wrong = f"`/runner {found[1][:_LONGEST_WORD]}` is not understood: the words are {words}."
+        wrong = f"Unknown command `/runner {found[1][:_LONGEST_WORD]}`: expected {words}."
         return SlashCommand(Verb.UNKNOWN, comment.id, comment.author, wrong=wrong)
     verb, rest = Verb(found[1]), (found[2] or "").strip()
     return _read(verb, comment, display(redact(rest), lines=True).strip())
@@ -207,16 +207,14 @@ def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
             if found is None:
                 wrong = f"`/runner {verb}` needs the digest of the plan that you read."
             elif verb is Verb.REJECT and not (found[2] or "").strip():
-                wrong = "`/runner reject` needs a reason behind the digest: the next plan reads it."
+                wrong = "`/runner reject` needs a reason after the digest, for the next plan."
             else:
                 return _make(plain, digest=found[1], text=(found[2] or "").strip())
         case Verb.CHANGE:
             found = _TASK.fullmatch(rest)
             if found is not None:
                 return _make(plain, task=found[1], text=found[2].strip())
-            wrong = (
-                "`/runner change` needs a task and what is to change: `/runner change TASK-003 …`."
-            )
+            wrong = "`/runner change` needs a task and what to change: `/runner change TASK-003 …`."
         case _:
             return _make(plain, text=rest)
     return _make(plain, wrong=wrong)

@@ -50,7 +50,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     name = given.repo or _find_repository(project, given.remote)
     asked = _read_request(given, project.settings.agents)
     if given.dry_run and given.follow:
-        raise RunnerError("--dry-run tells of one round", hint="leave --follow out")
+        raise RunnerError("--dry-run covers one round only", hint="omit --follow")
     if given.dry_run:
         return _rehearse(project, api, token, name, asked)
     forge = github.GitHub(forge_http.ForgeHttp(api, token), name)
@@ -65,11 +65,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _read_request(given: argparse.Namespace, agents: int) -> BridgeRequest:
     if not _SHORTEST_POLL <= given.every <= threading.TIMEOUT_MAX:  # no number is not either
-        raise RunnerError("a forge is not asked more than once a second", where="--every")
+        raise RunnerError("must be at least 1 second", where="--every")
     artifacts = given.artifacts.rstrip("/")
     if artifacts and not _PAGES.fullmatch(artifacts):
         raise RunnerError(
-            "this is no address of pages",
+            "not a valid http:// or https:// address",
             where="--artifacts",
             hint="--artifacts https://builds.example/runner",
         )
@@ -105,7 +105,7 @@ def _find_repository(project: Project, remote: str) -> str:
     with read.Repository.open(project.root) as repository:
         found = _ADDRESS.fullmatch(push.address_of(repository, remote))
     if found is None:
-        raise RunnerError(f"{remote} is no repository of github.com", hint="--repo OWNER/NAME")
+        raise RunnerError(f"{remote} is not a repository on github.com", hint="--repo OWNER/NAME")
     return found[1]
 
 

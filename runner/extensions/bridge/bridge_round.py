@@ -146,8 +146,8 @@ class Bridge:
         holder = lock.holder()
         if holder is not None:
             raise RunnerError(
-                f"another bridge serves {self.forge.name} from here: {holder}",
-                hint=f"end it (`kill {holder.pid}`), then begin again",
+                f"another bridge on this machine serves {self.forge.name}: {holder}",
+                hint=f"stop it (`kill {holder.pid}`), then start this one",
                 code=ExitCode.CONFLICT,
             )
         with lock:
@@ -195,9 +195,9 @@ class Bridge:
                 wait(self._works.values())
         self._settle()
         if self._lost():
-            hint = "it goes on where it was once begun again; `runner team lease` shows who serves"
+            hint = "start it again to continue; `runner team lease` shows the active bridge"
             raise RunnerError(
-                f"this bridge ends: {self._lost()}", hint=hint, code=ExitCode.CONFLICT
+                f"the bridge stopped: {self._lost()}", hint=hint, code=ExitCode.CONFLICT
             )
         return worst(codes)
 
@@ -223,7 +223,7 @@ class Bridge:
             self.tell(f"{busy.message}; {busy.hint}")
             return busy.seconds
         except ForgeError as error:
-            self.tell(f"{error.message}; again in {self.asked.poll:g} s")
+            self.tell(f"{error.message}; retrying in {self.asked.poll:g} s")
             return self.asked.poll
         for number, seen in found.items():
             builder = self.make_clone(*self._place_of(number))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # --- on its branch --------------------------------------------------------------------
 
 
-MESSAGE = "docs: what was approved, in the plan\n"
+MESSAGE = "docs: add the approved plan\n"
 _FILE = 0o100644
 
 

@@ -126,7 +126,7 @@ def write_difference(before: str, now: str) -> tuple[str, bool]:
     old, new = old[:_MOST_COMPARED], new[:_MOST_COMPARED]
     rows = list(unified_diff(old, new, "as it was", "as it is", lineterm=""))
     if not rows:
-        return "It differs in nothing that is shown here.", False
+        return "No difference is shown here.", False
     shown = [row[:_LONGEST_CHANGED] for row in rows[:_MOST_CHANGED]]
     while sum(map(len, shown)) > _LONGEST_DIFFERENCE:
         shown.pop()

@@ -40,7 +40,7 @@ class ForgeBusyError(ForgeError):
     """The forge wants to be left alone for some time."""
 
     def __init__(self, message: str, seconds: float) -> None:
-        super().__init__(message, hint=f"again in {seconds:.0f} s")
+        super().__init__(message, hint=f"retrying in {seconds:.0f} s")
         self.seconds = seconds
 
 

@@ -47,9 +47,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
 _FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
 _LONGEST_MESSAGE = 300
-_MOVED = dict.fromkeys(
-    (301, 302, 307, 308), "it moved, or has another name by now: look at --repo and --api"
-)
+_MOVED = dict.fromkeys((301, 302, 307, 308), "it moved or was renamed: check --repo and --api")
 _SAME = object()
 """Stands for the document that has the tag which was asked about."""
 
@@ -94,7 +92,7 @@ class ForgeHttp:
         """Raises RunnerError for an address that would tell the token to the network."""
         if not _may_carry_token(self.address):
             raise RunnerError(
-                "the forge's address is no https:// address",
+                "the forge's address must begin with https://",
                 where=self._hide(self.address),
                 hint="--api https://forge.example/api/v3",
             )
@@ -121,14 +119,14 @@ class ForgeHttp:
                 return
             if not following.startswith(f"{self.address}/"):
                 raise ForgeError(
-                    "the forge's next page is at another address",
-                    hint="is --api its whole address, as it calls itself?",
+                    "the forge's next page link leads to another server",
+                    hint="set --api to the full address that the forge uses for itself",
                     status=_FINE,
                 )
             url = following
         raise ForgeError(
-            f"the forge has more than {MOST_PAGES} pages of {self._hide(url)}",
-            hint=hint or "nothing is done for this issue: close it, and open another one",
+            f"the forge has more than {MOST_PAGES} pages for {self._hide(url)}",
+            hint=hint or "this issue is skipped: close it and open a new one",
             status=_FINE,
         )
 
@@ -160,7 +158,7 @@ class ForgeHttp:
             if first.get("type") == _LIMITED:
                 raise self._leave_alone(_USUAL_PAUSE)
             why = self._hide(str(first.get("message")))[:_LONGEST_MESSAGE]
-            raise ForgeError(f"the forge refuses it: {why}", status=UNFIT)
+            raise ForgeError(f"the forge rejected the request: {why}", status=UNFIT)
         data = answer.get("data")
         return data if isinstance(data, dict) else {}
 
@@ -206,7 +204,7 @@ class ForgeHttp:
         """
         left = self._quiet_until - effects.monotonic()
         if left > 0:
-            raise ForgeBusyError("the forge wants fewer calls", left)
+            raise ForgeBusyError("the forge's rate limit is reached", left)
         head = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self.token}",
@@ -234,7 +232,7 @@ class ForgeHttp:
                 raise self._explain(method, url, error) from None
         except (URLError, OSError, HTTPException) as error:
             reason = self._hide(str(getattr(error, "reason", error)) or type(error).__name__)
-            hint = "look at the network, and at --api"
+            hint = "check the network and --api"
             raise ForgeError(f"the forge does not answer: {reason}", hint=hint) from None
         self._count()
         found = _NEXT.search(received.get("Link", ""))
@@ -259,14 +257,14 @@ class ForgeHttp:
 
     def _odd(self, url: str) -> ForgeError:
         return ForgeError(
-            f"the forge's answer cannot be read: {self._hide(url)}",
-            hint="is --api its API?",
+            f"unexpected answer from the forge: {self._hide(url)}",
+            hint="check the address in --api",
             status=_FINE,
         )
 
     def _leave_alone(self, seconds: float) -> ForgeBusyError:
         self._quiet_until = effects.monotonic() + seconds
-        return ForgeBusyError("the forge wants fewer calls", seconds)
+        return ForgeBusyError("the forge's rate limit is reached", seconds)
 
     def _explain(self, method: str, url: str, error: HTTPError) -> ForgeError:
         """What a refusal means."""
@@ -275,14 +273,14 @@ class ForgeHttp:
             return self._leave_alone(pause)
         message = self._message_of(error)
         hint = {
-            _UNKNOWN: "the token is not valid (any more)",
+            _UNKNOWN: "the token is invalid or expired",
             _FORBIDDEN: "the token lacks a permission: docs/guides/team.md lists what it needs",
-            404: "look at --repo; a token without access gets the same answer",
+            404: "check --repo; a token without access gets the same answer",
             **_MOVED,
         }.get(error.code, "")
         what = f"{method} {self._hide(urlsplit(url).path)}"
         return ForgeError(
-            f"the forge refuses {what}: {error.code} {message}", hint=hint, status=error.code
+            f"the forge rejected {what}: {error.code} {message}", hint=hint, status=error.code
         )
 
     def _message_of(self, error: HTTPError) -> str:

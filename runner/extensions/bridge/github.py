@@ -77,7 +77,7 @@ class GitHub:
         """Look at the name: it becomes a part of addresses."""
         if not _NAME.fullmatch(self.name) or self.name.endswith(("/.", "/..", ".git")):
             raise RunnerError(
-                "there is no such repository", where=self.name, hint="OWNER/NAME, as acme/shop"
+                "not a valid repository name", where=self.name, hint="OWNER/NAME, such as acme/shop"
             )
 
     @property
@@ -101,7 +101,7 @@ class GitHub:
     def list_issues(self, label: str) -> list[Issue]:
         """Open issues with a label; GitHub lists pull requests among them."""
         query = f"labels={quote(label, safe='')}&state=open&sort=created&direction=asc&{_PAGE}"
-        hint = "close what is done with, or give --label a label that fewer issues have"
+        hint = "close finished issues, or set --label to one that fewer issues have"
         found = self.http.read_all(f"{self._at}/issues?{query}", hint)
         return [make_issue(one) for one in found if "pull_request" not in one]
 

@@ -28,7 +28,7 @@ _PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 def read_record(value: object) -> Mapping[str, object]:
     """An object. Raises ForgeError for anything else."""
     if not isinstance(value, dict):
-        raise ForgeError("the forge's answer lacks what was asked for", hint="is --api its API?")
+        raise ForgeError("the forge's answer is not an object", hint="check the address in --api")
     return value
 
 
@@ -36,14 +36,14 @@ def read_text(record: Mapping[str, object], name: str) -> str:
     """One text of it. Raises ForgeError where there is none."""
     value = record.get(name)
     if not isinstance(value, str):
-        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
+        raise ForgeError(f"the forge's answer has no {name}", hint="check the address in --api")
     return value
 
 
 def _read_number(record: Mapping[str, object], name: str) -> int:
     value = record.get(name)
     if not isinstance(value, int):
-        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
+        raise ForgeError(f"the forge's answer has no {name}", hint="check the address in --api")
     return value
 
 

@@ -208,7 +208,7 @@ class IssueClone:
         project = self._open()
         named = f"DRAFT-{draft.number}"
         if find_draft(project, named).digest != draft.digest:
-            raise RunnerError(f"{named} is another one by now", hint="read it again")
+            raise RunnerError(f"{named} has changed since it was read", hint="read it again")
         approve_draft(project, named, by, f"tracker by {by}")
 
     def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
@@ -275,8 +275,8 @@ class IssueClone:
         holder = RunLock(self.root / BUILD).holder()
         if holder is not None:
             raise RunnerError(
-                f"a run goes on in {self.place}: {holder}",
-                hint="it is cleaned up once that has ended",
+                f"a run is active in {self.place}: {holder}",
+                hint="the bridge cleans up after that run",
                 code=ExitCode.CONFLICT,
             )
         with Repository.open(self.place) as repository:
@@ -323,8 +323,8 @@ def read_token(environ: Mapping[str, str]) -> str:
     token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
     if not token:
         raise RunnerError(
-            "there is no token for the forge",
-            hint="GH_TOKEN=… in front of it; docs/guides/team.md lists the rights that it needs",
+            "no token for the forge",
+            hint="set GH_TOKEN=…; docs/guides/team.md lists the permissions that it needs",
         )
     return token
 

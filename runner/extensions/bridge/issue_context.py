@@ -107,8 +107,8 @@ class IssueContext:
         """Have it be built there. Raises RunnerError: pull requests go into that very branch."""
         if branch == self.base:
             raise RunnerError(
-                f"issue {self.number} would be built on {branch}, where pull requests go",
-                hint="another default branch",
+                f"issue {self.number} would be built on {branch}, the base of its pull request",
+                hint="choose another default branch",
             )
         self.branch = self.builder.branch = branch
 
@@ -147,7 +147,7 @@ class IssueContext:
     def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
         """A person goes on: who asked for it is assigned."""
         self.memory = self.memory._replace(handed=why, answer="")
-        return self.wait(Stage.PERSON, "waits for a person", facts)
+        return self.wait(Stage.PERSON, "needs your input", facts)
 
     def wait(self, stage: Stage, words: str, facts: BuildFacts | None = None) -> str:
         """Show what somebody else has to do, in these words."""

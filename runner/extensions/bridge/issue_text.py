@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # --- a text that waits ----------------------------------------------------------------
 
 
-_UNKNOWN = "What it was before is not known here; the menu *edited* of the forge may have it."
-_UNSHOWN = "That text is not shown here whole: take the label off and put it on again."
+_UNKNOWN = "The earlier text is not known here; the forge's *edited* menu may have it."
+_UNSHOWN = "The new text is not shown in full here: remove the label and add it again."
 
 
 def compare_late(context: IssueContext, found: Admission, wish: str) -> LateText:
@@ -60,8 +60,8 @@ def find_late(context: IssueContext, asked: LabelEvent) -> LateText | None:
         return None
     late = _compare(context, kept, wish)
     head = (
-        f"The text was changed by {code(who)} at {when}, after it was asked for. What is planned"
-        " and built is the text as it was then."
+        f"{code(who)} changed the text at {when}, after the label was added. The runner plans and"
+        " builds the earlier text."
     )
     return LateText(wish, f"{head}\n\n{late.notice}", late.is_whole)
 
@@ -72,10 +72,10 @@ def _compare(context: IssueContext, before: str, wish: str) -> LateText:
 
 
 def _tell(context: IssueContext, wish: str, difference: str, *, is_whole: bool = False) -> str:
-    again = f"Taking the label {code(context.trigger)} off and putting it on again has it count."
+    again = f"To use the new text, remove the label {code(context.trigger)} and add it again."
     if not is_whole:
         return f"{difference}\n\n{again}"
-    say = f"`/runner approve {_digits(wish)[:SHORT]}` has the text count as it is now."
+    say = f"To approve the new text, comment `/runner approve {_digits(wish)[:SHORT]}`."
     return f"{difference}\n\n{say} {again}"
 
 
@@ -123,13 +123,13 @@ def begin_with(context: IssueContext, wish: str, parts: Sequence[Issue]) -> None
 def approve_text(context: IssueContext, command: SlashCommand) -> str:
     """Do what such a comment says; in words."""
     if context.late is None:  # a crash came between the text and the word that it was taken
-        return f"The text counts as it is: {command.author} approved it."
+        return f"The current text is in use: {command.author} approved it."
     if not context.late.is_whole:
         return _UNSHOWN
     below = context.forge.list_parts(context.number) if context.issue.parts else ()
     begin_with(context, context.late.wish, choose_parts(below))
     context.late = None
-    return f"{command.author} approved the text as it is now: it is planned."
+    return f"{command.author} approved the current text; planning it."
 
 
 # --- an epic --------------------------------------------------------------------------
@@ -139,8 +139,8 @@ MIRROR = "runner:task"
 """The label of issues that show a task."""
 _MOST_PARTS, _LONGEST = 30, 120_000
 TOO_MUCH = (
-    f"With the issues below it this is too much for one plan: at most {_MOST_PARTS} issues and"
-    f" {_LONGEST:,} characters. Divide it, take the label off and put it on again."
+    f"This issue and its sub-issues are too much for one plan: at most {_MOST_PARTS} issues and"
+    f" {_LONGEST:,} characters. Split it, remove the label and add it again."
 )
 _MARK = re.compile(r"<!-- runner-task:1 (\d+) (\S+) -->\s*\Z")
 
@@ -177,7 +177,7 @@ def mirror_tasks(context: IssueContext, rows: Sequence[TaskRow]) -> None:
         title = f"{row.id}: {plain_title(row.title)}"
         mirror = there.get(row.id)
         if mirror is None:
-            body = f"A task of #{context.number}; it shows how that stands, and is changed there."
+            body = f"A task of #{context.number}. It only shows the status; change the task there."
             mark = f"<!-- runner-task:1 {context.number} {row.id} -->"
             mirror = context.forge.create_issue(title, f"{body}\n\n{mark}", MIRROR)
         if mirror.number not in placed:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _STEPS = 60
 
-_BUSY, _STOPPED = "a run goes on in its folder", "stopped"
+_BUSY, _STOPPED = "a run is active in its folder", "stopped"
 AGAIN = frozenset({_BUSY, _STOPPED})
 """Results after which the next look may find more without an event."""
 
@@ -81,7 +81,7 @@ class IssueWork(IssueContext):
                 continue
             if waits is not None:
                 return waits
-        raise RunnerError(f"issue {self.number} goes round in circles: a defect of the bridge")
+        raise RunnerError(f"issue {self.number} makes no progress: a bug in the bridge")
 
     def is_halted(self) -> bool:
         """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now.
@@ -123,12 +123,12 @@ class IssueWork(IssueContext):
         if hear(self):
             return None
         if not self.memory.is_paused and Stage.PAUSED in self.issue.labels:
-            answer = f"The label {code(Stage.PAUSED)} was put on."
+            answer = f"The label {code(Stage.PAUSED)} was added."
             self.memory = self.memory._replace(is_paused=True, answer=answer)
         if self.memory.is_paused:
             return self.wait(Stage.PAUSED, "paused")
         if self.memory.handed:
-            return self.wait(Stage.PERSON, "waits for a person")
+            return self.wait(Stage.PERSON, "needs your input")
         if self.issue.blocked_by and not self.memory.proven:
             return self._wait_for_others()
         self.builder.prepare(self.base)
@@ -136,7 +136,7 @@ class IssueWork(IssueContext):
 
     def _wait_for_others(self) -> str:
         numbers = ", ".join(f"#{one}" for one in self.forge.list_blockers(self.number))
-        self.memory = self.memory._replace(answer=f"It is blocked by {numbers}.")
+        self.memory = self.memory._replace(answer=f"Blocked by {numbers}.")
         return self.wait(Stage.READY, f"blocked by {numbers}")
 
     def _admit(self) -> str | None:
@@ -144,11 +144,11 @@ class IssueWork(IssueContext):
         self.late, self.is_refused = None, False
         has_wish = bool(self.builder.read_wish())
         if not has_wish and is_part(self):
-            return f"a part of #{self.issue.parent}"
+            return f"part of #{self.issue.parent}"
         known = self.memory.label if has_wish or self.memory.ended else 0
         found = find_admission(self.forge, self.issue, self.trigger, known)
         if found.event is None:
-            return "labelled by nobody who may push"
+            return "not labelled by anybody with push access"
         if found.event.id == known:
             is_over = self.pull is not None and not self.pull.is_open
             if is_over or self.memory.ended:
@@ -164,7 +164,7 @@ class IssueWork(IssueContext):
             self.late = compare_late(self, found, wish)
             approval = find_approval(self)
             if approval is None:
-                return self._refuse(found, "its text was changed by somebody who may not push")
+                return self._refuse(found, "text changed by somebody without push access")
             seen.append(approval.comment)
         self._choose_branch()
         before = clear_before(self)
@@ -203,14 +203,14 @@ class IssueWork(IssueContext):
         if facts.draft is not None and facts.is_planned:
             return self._review(facts.draft, facts)
         if facts.draft is not None:
-            self.builder.withdraw(facts.draft, "the text of its issue is another one by now")
+            self.builder.withdraw(facts.draft, "the text of its issue has changed")
             return None
         if not facts.tasks or not facts.is_planned:
             return self._plan()
         if facts.tip != facts.head and not facts.is_cut_off:
             return self.hand_over(
-                f"The branch {self.branch} is not where the last build left it: somebody pushed to"
-                " it, or it is gone. Nothing is pushed over that."
+                f"The branch {self.branch} changed since the last build: somebody pushed to it or"
+                " deleted it. The runner does not overwrite it."
             )
         if not facts.is_done or facts.is_cut_off:
             return self._build(facts)
@@ -240,23 +240,23 @@ class IssueWork(IssueContext):
         links = self.find_links(facts)
         stage = Stage.PLAN_REVIEW
         self.put(self.write(stage, facts.tasks, draft=draft, unknown=unknown, links=links), stage)
-        return "a plan waits for a review"
+        return "the plan needs review"
 
     def _ask_reviewer(self, draft: DraftProposed) -> str | None:
         """Somebody who did not write the plan decides, but never of commands."""
         verdict = self.builder.review(draft)
         if verdict.approved is None:
-            answer = f"The review by {code(verdict.by)} said neither yes nor no: a person decides."
+            answer = f"The review by {code(verdict.by)} gave no verdict: you decide."
             self.memory = self.memory._replace(unclear=draft.digest, answer=answer)
             self.show(Stage.PLANNING)
             return None
         if verdict.approved:
-            approve_plan(self, draft, f"{verdict.by} (a review in a session of its own)")
+            approve_plan(self, draft, f"{verdict.by} (review in a separate session)")
             return None
         if self.memory.rejected >= LIMIT:
             why = format_used_up(LIMIT, "plans rejected", self.trigger)
             return self.hand_over(f"{why}\n{verdict.reason}")
-        answer = f"The review by {code(verdict.by)} refused the plan: {code(verdict.reason)}"
+        answer = f"The review by {code(verdict.by)} rejected the plan: {code(verdict.reason)}"
         refuse_plan(self, draft, verdict.reason, verdict.by)
         self.memory = self.memory._replace(answer=answer)
         self.show(Stage.PLANNING)
@@ -291,7 +291,7 @@ class IssueWork(IssueContext):
             self.memory = self.memory._replace(proven=facts.head)
             self._show_building(after)
             return None
-        what = "It is built, and could not be proven together."
+        what = "All tasks are built, but could not be proven together."
         return self._hand_over_built(what, ended, after)
 
     def _hand_over_built(self, what: str, ended: Ended, after: BuildFacts) -> str:

@@ -86,19 +86,19 @@ def propose(context: IssueContext, facts: BuildFacts) -> str | None:
             if context.find_own_request() is not None:
                 return None
             return context.hand_over(
-                f"No pull request of {context.branch} can be opened. Did somebody else open one of"
-                f" it, or is its branch gone? Close theirs, then try again.\n{error.message}"
+                f"No pull request for {context.branch} can be opened: the branch is gone, or"
+                f" somebody else opened one. Close theirs, then try again.\n{error.message}"
             )
         return None
     if not pull.is_open:
-        return context.hand_over("Its pull request was closed without being merged.")
+        return context.hand_over("The pull request was closed without being merged.")
     describe(context, facts)
     if context.memory.ready != proven == pull.head:
         # Once for a commit: who takes it back into drafts by hand has it stay there.
         if pull.is_draft:
             _set_draft(context, pull, is_draft=False)
         context.memory = context.memory._replace(ready=proven)
-    return context.wait(Stage.REVIEW, "a pull request waits for a review", facts)
+    return context.wait(Stage.REVIEW, "the pull request needs review", facts)
 
 
 def describe(context: IssueContext, facts: BuildFacts) -> None:
@@ -134,8 +134,8 @@ def _set_draft(context: IssueContext, pull: PullRequest, *, is_draft: bool) -> N
     except ForgeError as error:
         if error.status != UNFIT:
             raise
-        what = "a draft again" if is_draft else "ready for review"
-        note = f"It could not be marked as {what}: {code(error.message)}. Somebody may do so there."
+        what = "a draft" if is_draft else "ready for review"
+        note = f"It could not be marked as {what}: {code(error.message)}. You can mark it there."
         context.memory = context.memory._replace(answer=note)
 
 
@@ -201,14 +201,14 @@ def _is_over(context: IssueContext, why: str) -> bool:
 def _tell(context: IssueContext, why: str, stays: str) -> None:
     if context.comment is None:
         return
-    kept = f" The branch {code(context.branch)} stays: {stays}." if stays else ""
+    kept = f" The branch {code(context.branch)} is kept: {stays}." if stays else ""
     label = f"the label {code(context.trigger)}"
     if not context.issue.is_open:
-        again = f"Reopened, with {label} put on again, it begins anew."
+        again = f"To start over, reopen it and add {label} again."
     elif context.is_wanted():
-        again = f"Take {label} off and put it on again, and it begins anew."
+        again = f"To start over, remove {label} and add it again."
     else:
-        again = f"Put {label} on again, and it begins anew."
+        again = f"To start over, add {label} again."
     answer = f"It is {why}.{kept} {again}"
     context.memory = context.memory._replace(answer=answer, handed="", is_paused=False, ended=why)
     context.show(Stage.ENDED)

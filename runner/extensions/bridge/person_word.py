@@ -42,7 +42,7 @@ def refuse_plan(
     ended = context.builder.reject(draft, reason, place)
     if ended.code == ExitCode.INTERRUPTED:
         raise StoppedError
-    history = write_history(context.memory, f"DRAFT-{draft.number} was refused by {by}: {reason}")
+    history = write_history(context.memory, f"{by} rejected DRAFT-{draft.number}: {reason}")
     context.memory = context.memory._replace(rejected=context.memory.rejected + 1, history=history)
 
 
@@ -115,15 +115,15 @@ def _retry(context: IssueContext, who: str) -> str:
         return format_used_up(LIMIT, "revisions failed", context.trigger)
     is_paused = Stage.PAUSED in context.issue.labels
     if not (context.memory.handed or context.memory.is_paused or is_paused):
-        return "Nothing was stopped or handed over: there is nothing to try again."
+        return "Nothing to retry: it is neither paused nor waiting for your input."
     if is_paused:
         context.forge.remove_label(context.number, Stage.PAUSED)
     if context.memory.handed:
-        entry = f"{context.memory.handed.splitlines()[0]} Tried again, as {who} asked."
+        entry = f"{context.memory.handed.splitlines()[0]} Retried by {who}."
         context.memory = context.memory._replace(history=write_history(context.memory, entry))
     revised = context.memory.revised + bool(context.memory.handed)
     context.memory = context.memory._replace(is_paused=False, handed="", revised=revised)
-    return f"Tried again, as {who} asked."
+    return f"Retried by {who}."
 
 
 def _decide(context: IssueContext, command: SlashCommand) -> str:
@@ -132,10 +132,10 @@ def _decide(context: IssueContext, command: SlashCommand) -> str:
         return approve_text(context, command)
     draft = context.builder.look().draft
     if draft is None or not draft.digest.removeprefix("sha256:").startswith(command.digest):
-        return f"No plan with the digest {command.digest[:12]} waits: read the one that does."
+        return f"No plan with the digest {command.digest[:12]} needs review: read the current one."
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
-            return "That plan has to be mended first; `/runner reject` has another one written."
+            return "Fix the plan first; to get another one, comment `/runner reject`."
         if not fits_fence(draft.text):
             return TOO_LONG
         approve_plan(context, draft, f"{command.author} ({command.place})")
@@ -146,12 +146,12 @@ def _decide(context: IssueContext, command: SlashCommand) -> str:
         return used_up
     context.show(Stage.PLANNING)
     refuse_plan(context, draft, command.text, command.author, command.place)
-    return f"The plan was refused by {command.author}, and another one was asked for."
+    return f"{command.author} rejected the plan and requested another one."
 
 
 def _change(context: IssueContext, command: SlashCommand) -> str:
     if command.task not in {one.id for one in context.builder.look().tasks}:
-        return f"There is no {command.task} here: the table has those that there are."
+        return f"Unknown task {command.task}: see the table for the tasks of this issue."
     wish = f"{command.text} ({command.place})"
     return _revise(context, command.author, {command.task: wish})
 
@@ -160,11 +160,11 @@ def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
     """Have tasks revised; all of it counts as one revision."""
     if not wishes:
         say = f"`/runner change {context.name_task()} …`"
-        return f"{who} asks for changes, but of which task? {say} says it."
+        return f"{who} requested changes without naming a task; to name one, comment {say}."
     if context.memory.revised >= LIMIT:
         used_up = format_used_up(LIMIT, "revisions failed", context.trigger)
         context.memory = context.memory._replace(handed=used_up)
-        return f"{who} asks for another revision."
+        return f"{who} requested another revision."
     hold_back(context)
     history = context.memory
     for task, wish in wishes.items():
@@ -176,10 +176,10 @@ def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
             context.memory = context.memory._replace(handed=handed)
             return "The change could not be recorded."
         history = history._replace(
-            history=write_history(history, f"{who} asked for a change of {task}: {wish}")
+            history=write_history(history, f"{who} requested a change of {task}: {wish}")
         )
     context.memory = history._replace(revised=context.memory.revised + 1, handed="")
-    return f"{', '.join(wishes)} {'is' if len(wishes) == 1 else 'are'} revised, as {who} said."
+    return f"{who} requested a revision of {', '.join(wishes)}."
 
 
 # --- a label moved by hand ------------------------------------------------------------
@@ -220,13 +220,13 @@ def read_moved(context: IssueContext, event: LabelEvent) -> SlashCommand | str:
     draft = context.builder.look().draft
     if draft is None:
         example = f"`/runner change {context.name_task()} …`"
-        return f"{who} moved the label; {example} says what is to be different."
+        return f"{who} moved the label; to describe the change, comment {example}."
     digest = digest_shown(draft)
     if event.label != Stage.BUILDING:
-        return say(Verb.REJECT, digest=digest, text=f"sent back by {who}, who gave no reason")
+        return say(Verb.REJECT, digest=digest, text=f"sent back by {who} without a reason")
     comment = context.comment
     if comment is None or digest not in comment.body or not comment.updated < event.time:
-        return f"{who} moved the label before this plan was shown: read it, and move it again."
+        return f"{who} moved the label before this plan was shown: read it, then move it again."
     return say(Verb.APPROVE, digest=digest)
 
 

@@ -184,7 +184,7 @@ class RehearsedClone(IssueClone):
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
         """Tell it."""
-        self.tell(f"a review of DRAFT-{draft.number} by a session of its own")
+        self.tell(f"review DRAFT-{draft.number} in a separate session")
         raise StoppedError
 
     def clear_branch(self) -> str:

@@ -44,33 +44,33 @@ class Stage(StrEnum):
 
 
 _HEADS = {
-    Stage.READY: "it waits for other issues",
-    Stage.ITERATION: "it is being revised",
-    Stage.PLANNING: "a plan is being written",
-    Stage.PLAN_REVIEW: "a plan waits for you",
-    Stage.BUILDING: "it is being built",
-    Stage.REVIEW: "a pull request waits for you",
-    Stage.PERSON: "it waits for a person",
+    Stage.READY: "waiting for other issues",
+    Stage.ITERATION: "revising",
+    Stage.PLANNING: "writing a plan",
+    Stage.PLAN_REVIEW: "the plan is ready for your review",
+    Stage.BUILDING: "building",
+    Stage.REVIEW: "the pull request is ready for your review",
+    Stage.PERSON: "needs your input",
     Stage.PAUSED: "paused",
     Stage.ENDED: "ended",
 }
 _ANSWERS = {
-    Stage.PLANNING: "`/runner stop` pauses it.",
-    Stage.BUILDING: "`/runner stop` pauses it.",
-    Stage.ITERATION: "`/runner stop` pauses it.",
-    Stage.REVIEW: "`/runner change {task} what is to be different`, or a review that requests"
-    " changes, has it revised.",
-    Stage.PAUSED: "`/runner retry` goes on with it.",
-    Stage.PERSON: "`/runner retry` tries again.",
+    Stage.PLANNING: "To pause, comment `/runner stop`.",
+    Stage.BUILDING: "To pause, comment `/runner stop`.",
+    Stage.ITERATION: "To pause, comment `/runner stop`.",
+    Stage.REVIEW: "To have it revised, comment `/runner change {task} what to change`, or request"
+    " changes in a review.",
+    Stage.PAUSED: "To continue, comment `/runner retry`.",
+    Stage.PERSON: "To try again, comment `/runner retry`.",
 }
 TOO_LONG = (
-    "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
-    " once, or approve it in its clone."
+    "This plan is too long to show in full, so no comment can approve it: ask for less at once, or"
+    " approve it in the bridge's clone."
 )
 CLOSES = "Closes #"
 """How the text of a pull request begins that closes its issues."""
 _MOST_LISTED = 20
-_WHO = "Only comments of people who may push here count, and only as they were first written."
+_WHO = "Only unedited comments of people with push access count."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def write_status(
     if memory.handed and stage is Stage.PERSON:
         lines += ["", fence(memory.handed)]
         if memory.history:
-            lines += ["", "What went before:", "", fence(memory.history)]
+            lines += ["", "Earlier attempts:", "", fence(memory.history)]
     if memory.answer:
         lines += ["", memory.answer]
     if late:
@@ -159,11 +159,11 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
     named = list_naming(draft.text)
     missing = [items for items, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
     for title, items in (
-        ("Asked, but not covered", missing),
-        ("Taken out", draft.taken_out),
-        ("To mend first", draft.mistakes),
-        ("Commands that ran nowhere here before; an approval lets them run", unknown),
-        ("They become subjects of commits, and there names ring and issues close", named),
+        ("Requested, but not covered", missing),
+        ("Removed", draft.taken_out),
+        ("Fix first", draft.mistakes),
+        ("New commands; approving the plan lets them run", unknown),
+        ("Commit subjects that would notify people or close issues", named),
     ):
         if items:
             yield f"\n{title}:\n"
@@ -172,10 +172,10 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
             yield f"- and {len(items) - _MOST_LISTED} more"
     # Behind all that has to be read: where that is cut off, this is, too.
     if fits_fence(draft.text):
-        yield f"\n`/runner approve {digest}` has exactly this built."
+        yield f"\nTo build exactly this plan, comment `/runner approve {digest}`."
     else:
         yield f"\n{TOO_LONG}"
-    yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
+    yield f"To get another plan, comment `/runner reject {digest} reason`. {_WHO}"
 
 
 def write_request(
@@ -191,24 +191,20 @@ def write_request(
     done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
     if is_proven:
         lines = [f"{CLOSES}{one}" for one in numbers]
-        done = f"{done}; all of it was proven together on {proven}."
+        done = f"{done}; all proven together at {proven}."
     else:
-        lines = [
-            f"For #{numbers[0]}; its head is not proven yet, and it closes nothing until then."
-        ]
-        done = f"{done}." + (f" Another head was proven before: {proven}." if proven else "")
+        lines = [f"For #{numbers[0]}; this head is not proven yet, so merging it closes no issue."]
+        done = f"{done}." + (f" An earlier head was proven: {proven}." if proven else "")
     lines += ["", *_table(rows, links), "", done, ""]
-    lines.append(
-        "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
-    )
+    lines.append("Each commit carries its evidence as trailers; `runner verify --all` re-tests it.")
     if links.artifacts:
-        lines += ["", f"[What its runs left]({links.artifacts}): patches, logs, JUnit, coverage."]
+        lines += ["", f"[Artifacts of runs]({links.artifacts}): patches, logs, JUnit, coverage."]
     return cut_lines("\n".join(lines), MOST)
 
 
 def format_used_up(limit: int, what: str, trigger: str) -> str:
     """That a person has to go on, and how it can be tried anew."""
     return (
-        f"{limit} {what}. Go on by hand on its branch; or take the label `{trigger}`"
-        " off and put it on again, and it is tried anew."
+        f"{limit} {what}. Continue on its branch yourself, or remove the label `{trigger}`"
+        " and add it again to start over."
     )

@@ -80,12 +80,12 @@ def scheduler_of(executor: str) -> Address | None:
         return None
     found = read_address(named)
     if found is None and _HOST.fullmatch(named):
-        hint = f"say how: dask:tcp://{named} or dask:tls://{named}"
-        raise RunnerError(f"{named} is no whole address", where="executor", hint=hint)
+        hint = f"write dask:tcp://{named} or dask:tls://{named}"
+        raise RunnerError(f"{named} has no protocol", where="executor", hint=hint)
     if found is None and "://" not in named:
         found = _in_file(expand_home(named))
     if found is None:
-        raise RunnerError(f"{named} is no address of a scheduler", where="executor", hint=HINT)
+        raise RunnerError(f"{named} is not a valid scheduler address", where="executor", hint=HINT)
     return found
 
 
@@ -98,15 +98,15 @@ def _in_file(path: Path) -> Address:
         message = f"the scheduler file cannot be read: {error.strerror}"
         raise RunnerError(message, where=str(path), hint=hint) from error
     except ValueError as error:
-        raise RunnerError("the scheduler file is no JSON", where=str(path), hint=hint) from error
+        raise RunnerError("the scheduler file is not JSON", where=str(path), hint=hint) from error
     found = read_address(str(document.get("address", ""))) if isinstance(document, dict) else None
     if found is None:
-        raise RunnerError("the scheduler file names no address", where=str(path), hint=hint)
+        raise RunnerError("the scheduler file has no scheduler address", where=str(path), hint=hint)
     return found
 
 
 CHECK = "cluster"
-_HINT = "start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster"
+_HINT = "start the cluster with TLS (docs/cluster), or pass --insecure-cluster"
 
 
 def restrict_settings(settings: Settings) -> Settings:
@@ -137,8 +137,8 @@ def explain_exposing(
 def refusal(who: str, scheduler: Address) -> Finding:
     """Return the finding that explains it to a person."""
     message = (
-        f"{who} would have a network, and the cluster at {scheduler} speaks no TLS: whoever "
-        "reaches it runs code there, outside of the sandbox"
+        f"{who} has network access and the cluster at {scheduler} does not use TLS: code that "
+        "reaches it can run commands on its workers, outside the sandbox"
     )
     return Finding(check=CHECK, message=message, hint=_HINT)
 

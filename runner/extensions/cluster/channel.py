@@ -124,7 +124,7 @@ def do_jobs(jobs: JobQueue, lease: Lease, run: Callable[[bytes], Any]) -> None:
             answer = run(data)
             waits.set_result(ENDED if answer is None else answer)
         except BaseException as error:
-            waits.set_exception(RuntimeError("the job broke off"))  # a foreign one may not travel
+            waits.set_exception(RuntimeError("the job failed"))  # a foreign one may not travel
             raise error from None
 
 
@@ -279,8 +279,8 @@ class Channels:
             on_error="ignore",
         )
         if channel.worker not in answers:
-            raise ConnectionError("its worker does not answer")
+            raise ConnectionError("the worker does not answer")
         answer = answers[channel.worker]
         if type(answer) is bytes and answer == ENDED:
-            raise ConnectionError("its task was taken back, or its worker is leaving")
+            raise ConnectionError("the task was withdrawn, or the worker is shutting down")
         return answer

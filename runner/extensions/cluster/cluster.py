@@ -56,7 +56,7 @@ class _Plain(pickle.Unpickler):
         """Bytes alone."""
         if (module, name) in _MADE:
             return _MADE[module, name]
-        raise NotOpenedError(f"{module}.{name} is not opened here")
+        raise NotOpenedError(f"unpickling {module}.{name} is not allowed")
 
 
 def plain_loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
@@ -112,7 +112,7 @@ def _require_shut(opened: Any) -> None:
     except NotOpenedError:
         return
     raise RunnerError(
-        "this version of distributed opens pickles where they cannot be kept out",
+        "this version of distributed unpickles data where the runner cannot block it",
         hint=install_hint("dask"),
     )
 
@@ -123,7 +123,7 @@ _ASKS = 5.0
 """Seconds that a question to the scheduler may take."""
 _SOON = 0.02
 """Seconds between two looks whether the scheduler has answered."""
-_GONE = "start it again, or run with --executor threads; what was done is kept"
+_GONE = "start it again, or use --executor threads; finished work is kept"
 
 
 @dataclass(slots=True)
@@ -203,7 +203,7 @@ class Cluster:
         """Raise RunnerError when the scheduler has not answered for long."""
         if self._clock.now() - self._answered > self.patience.scheduler:
             raise RunnerError(
-                f"the cluster's scheduler at {self.scheduler} does not answer any more",
+                f"the cluster's scheduler at {self.scheduler} stopped answering",
                 hint=_GONE,
                 code=ExitCode.PERSON,
             )
@@ -287,7 +287,7 @@ class Cluster:
             )
         except Exception as error:
             raise RunnerError(
-                f"the cluster at {self.scheduler} takes no jobs: {error}",
+                f"the cluster at {self.scheduler} rejected a job: {error}",
                 hint=_GONE,
                 code=ExitCode.PERSON,
             ) from error
@@ -310,7 +310,7 @@ class Cluster:
         security = security_of(library, certificates)
         if self.scheduler.is_encrypted and not has_certificates(security):
             raise RunnerError(
-                f"{self.scheduler} speaks TLS, and no certificates are set",
+                f"{self.scheduler} needs TLS, but no certificates are set",
                 where="executor",
                 hint="set dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
                 code=ExitCode.PERSON,

@@ -96,7 +96,7 @@ def _process(job: Job, duty: Lease) -> Answer:
 def _keep_piece(job: Job) -> Answer:
     """A piece of a pack, which needs no slot."""
     if job.part is None:
-        raise ShapeError("there is nothing to do")
+        raise ShapeError("it contains no work")
     store = Store(Places.of(os.environ).cache, job.ground)
     try:
         store.take_part(job.part)

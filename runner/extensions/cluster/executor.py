@@ -53,10 +53,10 @@ def require_private(scheduler: Address, settings: Settings) -> None:
     if scheduler.is_private or settings.insecure_cluster:
         return
     raise RunnerError(
-        f"{scheduler} is a network address without TLS: whoever can listen there reads your code, "
-        "and whoever can speak there runs commands on the workers",
+        f"{scheduler} does not use TLS: others on the network can read your code "
+        "and run commands on the workers",
         where="executor",
-        hint="start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster",
+        hint="start the cluster with TLS (docs/cluster), or pass --insecure-cluster",
         code=ExitCode.PERSON,
     )
 
@@ -139,11 +139,11 @@ def describe_cluster(settings: Settings) -> str:
         socket.create_connection((scheduler.host.strip("[]"), scheduler.port), _KNOCK).close()
     except OSError as error:
         raise RunnerError(
-            f"nobody listens at {scheduler}: {error.strerror or error}",
-            hint="start it: dask scheduler",
+            f"no scheduler at {scheduler}: {error.strerror or error}",
+            hint="start one: dask scheduler",
             code=ExitCode.PERSON,
         ) from error
-    return f"dask, a scheduler listens at {scheduler}"
+    return f"dask, scheduler at {scheduler}"
 
 
 def _require_library() -> None:
@@ -158,9 +158,9 @@ def _require_keys() -> None:
     """Raise RunnerError where no key can be made for a cluster of our own."""
     if importlib.util.find_spec("cryptography") is None:
         raise RunnerError(
-            "a cluster on this machine needs a key of its own, and cryptography is not installed",
+            "a local cluster needs the package cryptography, which is not installed",
             where="executor",
-            hint=f"{wording.install_hint('dask')}, or --executor threads",
+            hint=f"{wording.install_hint('dask')}, or use --executor threads",
             code=ExitCode.PERSON,
         )
 
@@ -169,5 +169,5 @@ def local_address(local: object) -> Address:
     """Where a cluster that was just started listens."""
     found = addresses.read_address(str(getattr(local, "address", "")))
     if found is None:
-        raise RunnerError("the local cluster says no address")
+        raise RunnerError("the local cluster reported no address")
     return found

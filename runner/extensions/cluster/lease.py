@@ -305,6 +305,6 @@ class PendingResults:
     def _tell_late(self, ticket: PendingResult | None) -> None:
         if ticket is not None:
             self.say(
-                f"{display(ticket.task)}: an answer to attempt {ticket.attempt} came late, "
-                "after it was given up; it was dropped"
+                f"{display(ticket.task)}: dropped a late answer to attempt {ticket.attempt}, "
+                "which was already given up"
             )

@@ -157,7 +157,7 @@ class LocalCluster:
             self.close()
             raise RunnerError(
                 f"the local cluster did not start: {error}",
-                hint="--executor threads works without one",
+                hint="to run without a cluster: --executor threads",
                 code=ExitCode.PERSON,
             ) from error
 

@@ -70,20 +70,20 @@ def encode_frame(body: object, blobs: list[bytes]) -> bytes:
 def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
     """The message and its blobs. Raises ShapeError."""
     if type(data) is not bytes:
-        raise ShapeError(f"no bytes but a {type(data).__name__}")
+        raise ShapeError(f"expected bytes, got {type(data).__name__}")
     if not _START.size <= len(data) <= LARGEST:
-        raise ShapeError(f"{len(data):,} bytes are no message")
+        raise ShapeError(f"{len(data):,} bytes is not a valid message size")
     mark, number, crc, length = _START.unpack_from(data)
     if mark != _MARK:
-        raise ShapeError("it does not begin as a message does")
+        raise ShapeError("it does not begin with the marker of a message")
     if number != FORMAT:
         raise ShapeError(
-            f"its format is {number}, this side knows {FORMAT}: install the same version of runner"
+            f"its format is {number}, expected {FORMAT}: install the same version of runner"
         )
     # Against what breaks on the way, not against who sends it: what an answer may say is held by
     # `recheck`.
     if crc32(memoryview(data)[_START.size :]) != crc:
-        raise ShapeError("its checksum does not fit")
+        raise ShapeError("its checksum does not match")
     return _open_frame(data, length)
 
 
@@ -94,11 +94,11 @@ def _open_frame(data: bytes, length: int) -> tuple[object, tuple[bytes, ...]]:
     try:
         lengths, body = json.loads(data[_START.size : start])
     except (ValueError, TypeError, RecursionError) as error:
-        raise ShapeError("its head is no JSON") from error
+        raise ShapeError("its head is not valid JSON") from error
     if type(lengths) is not list or any(type(one) is not int or one < 0 for one in lengths):
-        raise ShapeError("its blobs have no lengths")
+        raise ShapeError("its blob lengths are not valid")
     if start + sum(lengths) != len(data):
-        raise ShapeError("its blobs are not as long as it says")
+        raise ShapeError("its blobs do not match their lengths")
     return body, tuple(_cut(data, start, lengths))
 
 

@@ -50,7 +50,7 @@ class Store:
 
     def __init__(self, cache: Path, ground: Ground) -> None:
         if not PLAIN.fullmatch(ground.key) or ground.object_format not in EMPTY:
-            raise ShapeError("no such repository")
+            raise ShapeError("the repository key or object format is not valid")
         self.folder = cache / "cluster" / ground.key
         self.format = ground.object_format
         self._git_folder = self.folder / f"objects-{self.format}.git"
@@ -104,7 +104,7 @@ class Store:
     def take_part(self, part: Part) -> bool:
         """Keep a piece of a pack; whether it was the last one, with which all is there."""
         if not PLAIN.fullmatch(part.pack) or not 0 <= part.number < part.count:
-            raise ShapeError("no piece of a pack")
+            raise ShapeError("the pack piece is not valid")
         effects.make_folder(self._incoming)
         # One at a time: of two last pieces at once both would be found whole, and each would take
         # them from under the other.
@@ -166,7 +166,7 @@ class Store:
 
 def _check_name(tree: str) -> str:
     if not OBJECT.fullmatch(tree):
-        raise ShapeError("no name of a tree")
+        raise ShapeError("the tree ID is not valid")
     return tree
 
 
@@ -255,7 +255,7 @@ class ObjectTransfer:
             raise RunnerError(
                 "the base cannot be packed for a worker",
                 detail=answer.stderr.strip(),
-                hint="git fsck says what is missing; a partial clone must be completed first",
+                hint="run git fsck to find missing objects; complete a partial clone first",
             )
         return answer.out
 

@@ -54,24 +54,24 @@ def require_asked_for(
     """
     asked = (assignment.task.id, assignment.attempt, base)
     if (outcome.task, outcome.attempt, outcome.base) != asked:
-        raise ShapeError("it is about something else")
+        raise ShapeError("it is for another task, attempt or base")
     if outcome.ending not in _ENDINGS and not (ended and outcome.ending is Ending.INTERRUPTED):
-        raise ShapeError(f"an attempt cannot end {outcome.ending} there")
+        raise ShapeError(f"an attempt on a worker cannot end {outcome.ending}")
     if outcome.tree and not OBJECT.fullmatch(outcome.tree):
-        raise ShapeError("its tree has no name")
+        raise ShapeError("its tree ID is not valid")
     if any(change.mode not in _FILE_TYPES for change in outcome.changes):
-        raise ShapeError("a file of no known type")
+        raise ShapeError("a file has an unknown mode")
     paths = [change.path for change in outcome.changes]
     if not all(_is_inside(prefix.whole(path)) for path in paths):
-        raise ShapeError("a path that leads out of the repository")
+        raise ShapeError("a path is outside the repository")
     if len(set(paths)) < len(paths):
-        raise ShapeError("one path twice")
+        raise ShapeError("a path is listed twice")
     if outcome.seconds < 0:
-        raise ShapeError("it took less than no time")
+        raise ShapeError("its duration is negative")
     used = outcome.usage
     amounts = (used.input_tokens, used.output_tokens, used.dollars, used.tool_calls)
     if not all(0 <= one < _MOST_USED for one in (*amounts, outcome.retry_after)):
-        raise ShapeError("it used what nobody can use")  # a budget would grow by less than 0
+        raise ShapeError("its usage is out of range")  # a budget would grow by less than 0
 
 
 def _is_inside(path: str) -> bool:
@@ -94,7 +94,7 @@ def check_again(
     )
     passed, lands = outcome.is_good, assignment.kind in _LANDING
     if passed and lands and (missing := _find_unproven(assignment, outcome, site.settings)):
-        return _refuse(outcome, f"the worker says it passed, without {', '.join(missing)}")
+        return _refuse(outcome, f"the worker reported a pass without {', '.join(missing)}")
     if not outcome.changes:
         return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
     context = make_write_context(assignment, site, outcome)
@@ -184,14 +184,12 @@ def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
         return _refuse(outcome, error.message)
     claimed, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
     if claimed != seen.tree and outcome.ending is Ending.PASSED:
-        return _refuse(outcome, "what the worker proved is not what its files make here")
+        return _refuse(outcome, "the worker tested a different tree than its files make here")
     return outcome
 
 
 def _refuse(outcome: Outcome, message: str) -> Outcome:
-    hint = (
-        "the worker's version or its disk is to blame; look at it, and take it out of the cluster"
-    )
+    hint = "check the worker's version and disk, or remove it from the cluster"
     return _with_findings(outcome, (Finding(check=CHECK, message=message, hint=hint),))
 
 

@@ -202,14 +202,14 @@ class Remote:
     def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
         """Why an attempt cannot be sent away; empty where it can."""
         if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
-            return "a person reviews its writes while it runs"
+            return "you review its writes while it runs"
         if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
-            return "its plan is reviewed while it runs"
+            return "you review its plan while it runs"
         who = None if assignment.is_check else assignment.implementer
         if site.settings.model_calls and who is not None and who.is_agent:
-            return "model_calls is kept by one process"
+            return "the limit model_calls works in one process only"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
-            return "its secrets go only over TLS or loopback"
+            return "its secrets are sent only over TLS or loopback"
         return self._keep_included(site)
 
     def _keep_included(self, site: WorkerContext) -> str:
@@ -219,14 +219,14 @@ class Remote:
             return ""
         if not site.settings.worktree_include_remote:
             return (
-                "the ignored files in its tree stay on this machine; to send them: "
+                "it needs ignored files, which are not sent; to send them, set "
                 "worktree_include_remote = true in your own settings"
             )
         if files.size > _MOST_SENT:
             most = format_size(_MOST_SENT)
-            return f"the ignored files in its tree are more than the {most} that are sent"
+            return f"the ignored files in its tree are larger than the limit of {most}"
         keeps = self.dispatch.cluster.keeps_secrets
-        return "" if keeps else "ignored files go only over TLS or loopback"
+        return "" if keeps else "ignored files are sent only over TLS or loopback"
 
     def _say_once(self, text: str) -> None:
         if text not in self._notes:
@@ -337,10 +337,10 @@ def _give_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
     count = f"{len(lost)} worker{'' if len(lost) == 1 else 's'}"
     finding = Finding(
         check=CHECK,
-        message=f"{count} could not finish it: {lost[-1].worker} {lost[-1].why}"
+        message=f"{count} could not finish the task: {lost[-1].worker} {lost[-1].why}"
         if lost
         else reasons,
-        hint=hints[-1] if hints else "look at the workers' memory and logs, then run again",
+        hint=hints[-1] if hints else "check the workers' memory and logs, then run again",
         detail=reasons,
     )
     return replace(

@@ -119,8 +119,8 @@ _LAST_WORD = 12.0
 """Seconds for the answer of a task that a person ended: longer than its last look at what it has
 written, and less than `cancel` waits."""
 _LONGEST_WHY = 500
-_BUSY = "works on something else"
-_GONE = "was lost while it worked; its work runs elsewhere"
+_BUSY = "is busy with other work"
+_GONE = "was lost during the job; the job moves to another worker"
 
 
 class Cancelled(Exception):  # noqa: N818 - the word for what happened
@@ -208,7 +208,7 @@ class RemoteJob:
         supply = self.dispatch.supply
         private = self._secrets or self._included
         if private and not self.dispatch.cluster.is_private(worker):
-            return Lost(worker, "may be overheard: secrets go only over TLS or loopback")
+            return Lost(worker, "has no TLS: secrets are sent only over TLS or loopback")
         known = supply.knows(worker) and not supply.has(worker, self.tree)
         pack = self._pack_for(worker) if known else None
         for _ in range(3):
@@ -227,7 +227,7 @@ class RemoteJob:
             # The worker names the newest first, and here the last one is the newest.
             supply.note(worker, reversed(answer.lacks.has))
             pack = self._pack_for(worker)
-        return Lost(worker, "does not keep the base that it is sent", "look at its disk")
+        return Lost(worker, "does not keep the base that it receives", "check its disk")
 
     def _pack_for(self, worker: str) -> Pack:
         return Pack(self.dispatch.supply.pack_for(worker, self.tree), self.tree)
@@ -302,7 +302,7 @@ class RemoteJob:
                 return Lost(worker, _GONE)
             # By what was heard here and by our own clock: those of two machines are never compared.
             if ticket.began and effects.monotonic() - ticket.heard > longest:
-                return Lost(worker, "has been silent for too long; its work runs elsewhere")
+                return Lost(worker, "has been silent for too long; the job moves to another worker")
             if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
                 return Lost(worker, _BUSY)
         return None
@@ -326,16 +326,16 @@ class RemoteJob:
             return Lost(worker, _GONE)
         data = running.data()
         if data is None:
-            return Lost(worker, "gave no answer that can be opened; its work runs elsewhere")
+            return Lost(worker, "sent an unreadable answer; the job moves to another worker")
         try:
             answer = read_answer(data)
             self._require_fit(answer, ticket)
         except ShapeError as error:
-            hint = "install the same version of runner there, or take it out of the cluster"
-            return Lost(worker, f"answers what is no answer: {_clean(str(error))}", hint)
+            hint = "install the same version of runner there, or remove it from the cluster"
+            return Lost(worker, f"sent an invalid answer: {_clean(str(error))}", hint)
         if answer.trouble is not None:
             why = _clean(redact(answer.trouble.message, self._secrets))
-            return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "look at it")
+            return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "check it")
         self.dispatch.tickets.hear_rest(ticket, answer.lines[:_MOST], answer.said)
         if not self.dispatch.tickets.honour(ticket.name):
             return Lost(worker, "answered twice")
@@ -347,7 +347,7 @@ class RemoteJob:
         if answer.trouble is not None:
             return
         if answer.ticket != ticket.name:
-            raise ShapeError("it is to another job")
+            raise ShapeError("it is for another job")
         if answer.outcome is not None:
             base = self.tree if self.assignment.base else ""
             prefix = self.dispatch.supply.repository.prefix
@@ -355,7 +355,7 @@ class RemoteJob:
             require_asked_for(answer.outcome, self.assignment, base, prefix, ended=ended)
         parts = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in parts) + answer.kept != 1:
-            raise ShapeError("it says nothing, or too much")
+            raise ShapeError("the answer must have exactly one result")
 
     @property
     def _included(self) -> tuple[SentFile, ...]:

@@ -174,7 +174,7 @@ class RemoteSlot:
 def _prefix(ground: Ground) -> str:
     parts = ground.prefix.split("/")
     if ground.prefix and (parts[-1] or any(part in {"", ".", "..", ".git"} for part in parts[:-1])):
-        raise ShapeError("no folder of a repository")
+        raise ShapeError("the folder of the repository is not valid")
     return ground.prefix
 
 
@@ -253,7 +253,7 @@ class RemoteWorker(WorkerPool):
 
 
 def _no_slots(_number: int, _workers: WorkerPool) -> WorkerContext:
-    raise RunnerError("a worker has no slots to give away")
+    raise RunnerError("a worker has no slots to hand out")
 
 
 def _as_line(task: str, number: int, event: Happening) -> str:
@@ -270,7 +270,7 @@ def with_implementer(assignment: Assignment, settings: Settings) -> Assignment:
     if isinstance(chosen, Finding):
         raise RunnerError(chosen.message, hint=chosen.hint)
     if chosen.name != assignment.implementer.name:
-        raise RunnerError(f"it would be implemented by {chosen.name}, not as it was asked")
+        raise RunnerError(f"the worker chose another implementer: {chosen.name}")
     return replace(assignment, implementer=chosen)
 
 

@@ -341,7 +341,7 @@ def _too_much(what: str, most: int) -> Finding:
     return Finding(
         CHECK,
         f"{what} was longer than {most // _MEGABYTE} MB",
-        hint="ask for less in one task, or name another model",
+        hint="make the task smaller, or choose another model",
     )
 
 

@@ -68,9 +68,9 @@ def list_files(context: ToolContext, asked: ListFiles) -> str:
         if not asked.pattern or matches(asked.pattern, path):
             found.append(f"{path} ({size} bytes)")
         if len(found) > MOST_FILES:
-            found[-1] = f"… and more than these {MOST_FILES}: name a folder or a pattern"
+            found[-1] = f"… more than {MOST_FILES} files: name a folder or a pattern"
             break
-    return "\n".join(found) or "there are no such files"
+    return "\n".join(found) or "no matching files"
 
 
 def read_file(context: ToolContext, asked: ReadFile) -> str:
@@ -99,7 +99,7 @@ def search(context: ToolContext, asked: Search) -> str:
     try:
         expression = re2.compile(asked.pattern, options)
     except re2.error as error:
-        return f"not a regular expression of RE2: {error}"
+        return f"not a valid RE2 regular expression: {error}"
     hits: list[str] = []
     read = 0
     for path, size in _files(context, asked.folder, "search"):
@@ -111,17 +111,17 @@ def search(context: ToolContext, asked: Search) -> str:
             if expression.search(line):
                 hits.append(f"{path}:{number}: {line.strip()[:_WIDEST]}")
         if len(hits) > MOST_HITS or read > MOST_BYTES:
-            return "\n".join([*hits[:MOST_HITS], "… and more: search in a folder, or for less"])
-    return "\n".join(hits) or "nothing matches"
+            return "\n".join([*hits[:MOST_HITS], "… more hits: search in a folder, or for less"])
+    return "\n".join(hits) or "no matches"
 
 
 def _not_allowed(context: ToolContext, path: str) -> str:
     """Why this file is not read, by the person's own globs and rules; empty where it may be."""
     for allow in context.settings.read_allowed:
         if not any(matches(glob, path) for glob in allow):
-            return f"not shown: read_allow leaves {path} out"
+            return f"not shown: read_allow excludes {path}"
     if context.book.word("read_file", path).permit is not Permit.ALLOW:
-        return f"not shown: the permission rules of the settings leave {path} out"
+        return f"not shown: the permission rules of the settings exclude {path}"
     return ""
 
 
@@ -191,7 +191,7 @@ def modify_file(context: ToolContext, asked: ModifyFile) -> str:
             return _refuse("give either patch, or old and new")
         return _patch(context, path, before, asked.patch)
     if before is None:
-        return _refuse(f"there is no {path}: write it whole with write_file")
+        return _refuse(f"{path} does not exist: create it with write_file")
     return _replace(context, path, before, asked)
 
 
@@ -200,8 +200,8 @@ def _replace(context: ToolContext, path: str, before: bytes, asked: ModifyFile) 
     new = asked.new.encode("utf-8", "surrogateescape")
     count = before.count(old) if old else 0
     if count != 1:
-        what = "is empty" if not old else f"stands {count} times in {path}"
-        return _refuse(f"old {what}; it must be a text that stands there exactly once")
+        what = "is empty" if not old else f"occurs {count} times in {path}"
+        return _refuse(f"old {what}; it must be a text that occurs there exactly once")
     return _put(context, path, before.replace(old, new))
 
 
@@ -307,7 +307,7 @@ def record_decision(context: ToolContext, asked: RecordDecision) -> str:
         )
     )
     if len(context.decisions) >= _MOST_DECISIONS:
-        return f"not recorded: more than {_MOST_DECISIONS} are no decisions"
+        return f"not recorded: at most {_MOST_DECISIONS} decisions are kept"
     if safe not in context.decisions:
         context.decisions.append(safe)
     return "recorded"

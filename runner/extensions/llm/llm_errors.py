@@ -61,7 +61,7 @@ def classify_error(error: Exception) -> Failed | None:
     if isinstance(error, ai.UsageLimitExceeded):
         return Failed(make_limit_finding(_limit(error)))
     if isinstance(error, ai.RunCancelled):
-        return Failed(_finding("the session took longer than the attempt may", error))
+        return Failed(_finding("the session exceeded the time limit of the attempt", error))
     kind = _kind(error)
     if kind is None:
         return None
@@ -70,8 +70,8 @@ def classify_error(error: Exception) -> Failed | None:
 
 
 _ABOUT = {
-    Failure.TRANSIENT: "the provider could not answer now",
-    Failure.DETERMINISTIC: "the provider refuses the request",
+    Failure.TRANSIENT: "the provider could not answer",
+    Failure.DETERMINISTIC: "the provider rejected the request",
     Failure.SEMANTIC: "the model's answer cannot be used",
 }
 
@@ -136,4 +136,4 @@ class WholeAnswers(WrapperModel):
             yield answer
             reason = (answer.provider_details or {}).get("finish_reason")
             if answer.finish_reason is None and not reason:
-                raise ModelConnectionError(self.model_name, "the answer broke off before its end")
+                raise ModelConnectionError(self.model_name, "the answer was cut off")

@@ -166,7 +166,7 @@ class McpClient:
                 break
         error, result = message.get("error"), message.get("result")
         if isinstance(error, dict):
-            raise self._error(f"refuses {method}: {display(_error_message(error))}")
+            raise self._error(f"rejected {method}: {display(_error_message(error))}")
         return result if isinstance(result, dict) else {}
 
     def _answer(self, message: Mapping[str, object]) -> None:
@@ -176,7 +176,7 @@ class McpClient:
         if message["method"] == "ping":
             self._send({"id": message["id"], "result": {}})
         else:
-            unknown = {"code": _NO_SUCH_METHOD, "message": "this client offers nothing"}
+            unknown = {"code": _NO_SUCH_METHOD, "message": "this client supports only ping"}
             self._send({"id": message["id"], "error": unknown})
 
     def _send(self, message: Mapping[str, object]) -> None:
@@ -216,10 +216,10 @@ class McpClient:
         return McpTool(self, self._server.name, name, purpose, whole)
 
     def _error(self, message: str) -> McpError:
-        hint = f"try it by hand: {self._server.command}"
+        hint = f"run it yourself: {self._server.command}"
         words = self._last_words()
         safe = (
-            f"{self._context.safe(message)}; it said: {words}"
+            f"{self._context.safe(message)}; its output: {words}"
             if words
             else self._context.safe(message)
         )

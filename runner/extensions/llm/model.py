@@ -70,8 +70,8 @@ class ModelLoop:
     def for_task(cls, task: Task, settings: Settings) -> ModelLoop | Finding:  # noqa: ARG003  fits any task
         """With the models of the settings, if all is there that is needed to ask them."""
         if not settings.model_execute:
-            hint = '[model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
-            return Finding(CHECK, "no model is named that implements tasks", hint=hint)
+            hint = 'set [model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
+            return Finding(CHECK, "no model is set to implement tasks", hint=hint)
         execute = parse_model(settings.model_execute)
         plan = parse_model(settings.model_plan or settings.model_execute)
         for named in (execute, plan):
@@ -180,7 +180,7 @@ def _read_plan(text: str, talk: Conversation, context: ToolContext) -> WorkResul
     plan = plan_in(text)
     findings: tuple[Finding, ...] = ()
     if plan is None:
-        why = f"the model gave no plan that can be read: {why_no_plan(text)}"
+        why = f"the model gave no readable plan: {why_no_plan(text)}"
         hint = "end with the plan in a fenced block: ```json plan"
         findings = (Finding(CHECK, why, hint=hint),)
     return WorkResult(
@@ -199,8 +199,8 @@ def _check_price(
     """A budget in dollars holds nothing where nobody knows what the model costs."""
     if attempt.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
         return ()
-    message = f"what {named} costs is not known: its dollars are not counted"
-    hint = "set a budget in tokens, too"
+    message = f"the price of {named} is unknown, so its dollars are not counted"
+    hint = "also set a budget in tokens"
     return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
 
 
@@ -208,8 +208,8 @@ def _cut_short(talk: Conversation, named: Named) -> tuple[Finding, ...]:
     """Words that end at a limit are no last words; the proof says what the work is worth."""
     if not talk.cut_short:
         return ()
-    message = f"the last answer of {named} was cut off at its provider's limit of tokens"
-    hint = "what it did so far is proven all the same; make the task smaller, or name another model"
+    message = f"the last answer of {named} was cut off at the provider's token limit"
+    hint = "its work so far is still proven; make the task smaller, or choose another model"
     return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
 
 
@@ -253,17 +253,17 @@ def parse_model(text: str) -> Named | Finding:
         return Named(provider, model)
     known = ", ".join(f"{name}:…" for name in PROVIDER_KEYS)
     hint = did_you_mean(provider, PROVIDER_KEYS) or f"one of {known}"
-    return Finding(CHECK, f'"{display(text)}" names no model', hint=hint)
+    return Finding(CHECK, f'"{display(text)}" is not a valid model', hint=hint)
 
 
 def find_lacking(named: Named, settings: Settings) -> Finding | None:
     """What is missing to ask this model: a package, a key, an address."""
     if not _is_installed(named.provider):
         hint = "pip install 'task-graph-runner[llm]'"
-        return Finding(CHECK, f"the packages to ask {named} are not installed", hint=hint)
+        return Finding(CHECK, f"the packages for {named} are not installed", hint=hint)
     if named.provider == COMPATIBLE and not settings.model_base_url:
-        hint = '[model] base_url = "http://…/v1" in your own settings'
-        return Finding(CHECK, f"nobody says where the server of {named} is", hint=hint)
+        hint = 'set [model] base_url = "http://…/v1" in your own settings'
+        return Finding(CHECK, f"no server address is set for {named}", hint=hint)
     names = _key_names(named, settings)
     if names and not key_of(named, settings):
         hint = f"export {names[0]}=… in the shell that starts the runner"

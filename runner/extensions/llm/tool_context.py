@@ -99,7 +99,9 @@ class Arguments(BaseModel):
 class ListFiles(Arguments):
     """Which files to list."""
 
-    folder: Annotated[str, Field(max_length=1024, description="Where to look; empty: all.")] = ""
+    folder: Annotated[
+        str, Field(max_length=1024, description="Folder to look in; empty for all.")
+    ] = ""
     pattern: Annotated[
         str, Field(max_length=256, description="A glob as in .gitignore, such as *.py.")
     ] = ""
@@ -109,8 +111,8 @@ class ReadFile(Arguments):
     """Which file to read, or which of its lines."""
 
     path: Path
-    first_line: Annotated[int, Field(ge=1, description="From this line on.")] = 1
-    last_line: Annotated[int | None, Field(ge=1, description="To this line.")] = None
+    first_line: Annotated[int, Field(ge=1, description="First line.")] = 1
+    last_line: Annotated[int | None, Field(ge=1, description="Last line.")] = None
 
 
 class Search(Arguments):
@@ -119,7 +121,9 @@ class Search(Arguments):
     pattern: Annotated[
         str, Field(min_length=1, max_length=500, description="A regular expression (RE2).")
     ]
-    folder: Annotated[str, Field(max_length=1024, description="Where to look; empty: all.")] = ""
+    folder: Annotated[
+        str, Field(max_length=1024, description="Folder to look in; empty for all.")
+    ] = ""
     ignore_case: bool = False
 
 
@@ -127,7 +131,7 @@ class WriteFile(Arguments):
     """A file, whole."""
 
     path: Path
-    content: Annotated[str, Field(max_length=2_000_000, description="All of the file.")]
+    content: Annotated[str, Field(max_length=2_000_000, description="The whole file.")]
     executable: bool = False
 
 
@@ -136,11 +140,9 @@ class ModifyFile(Arguments):
 
     path: Path
     old: Annotated[
-        str, Field(max_length=500_000, description="Text that stands in the file exactly once.")
+        str, Field(max_length=500_000, description="Text that occurs in the file exactly once.")
     ] = ""
-    new: Annotated[str, Field(max_length=500_000, description="What is to stand in its place.")] = (
-        ""
-    )
+    new: Annotated[str, Field(max_length=500_000, description="The text that replaces it.")] = ""
     patch: Annotated[
         str, Field(max_length=500_000, description="Instead of both: a unified diff of the file.")
     ] = ""
@@ -179,14 +181,12 @@ class PhaseAnswer(Arguments):
 class PlanAnswer(Arguments):
     """How the task is to be built. Nothing is written before it is approved."""
 
-    steps: Annotated[Lines, Field(min_length=1, description="In the order they are done.")]
+    steps: Annotated[Lines, Field(min_length=1, description="In the order of work.")]
     files: Annotated[Lines, Field(description="Every path that is created or modified.")]
     context: Annotated[Lines, Field(description="Paths that must be read for it.")] = ()
     type: Annotated[str, Field(max_length=60, description="The kind of task.")] = ""
     gates: Annotated[Lines, Field(description="Names of the checks that will pass.")] = ()
-    phases: Annotated[
-        tuple[PhaseAnswer, ...], Field(description="Only where the work is large.")
-    ] = ()
+    phases: Annotated[tuple[PhaseAnswer, ...], Field(description="Only if the work is large.")] = ()
 
     def noun(self) -> TaskPlan:
         """As the house knows it."""

@@ -94,7 +94,7 @@ class Session:
         self.refused = self.refused + 1 if isinstance(result, Refusal) else 0
         if self.refused >= MOST_REFUSED:
             message = f"{MOST_REFUSED} calls in a row were refused"
-            self.end(Finding(LOOP, message, hint="say what is missing instead of asking on"))
+            self.end(Finding(LOOP, message, hint="say what is missing instead"))
 
     def end(self, finding: Finding) -> None:
         """End the session, also where nobody up there lets an exception through."""
@@ -134,7 +134,7 @@ class Session:
         try:
             return tool.call(given)
         except BadArgumentsError as error:
-            return Refusal(f"these arguments do not fit {tool.name}: {error}")
+            return Refusal(f"invalid arguments for {tool.name}: {error}")
         finally:
             self.context.answers[:] = [one for one in self.context.answers if not one.once]
 
@@ -166,12 +166,12 @@ class Session:
         if word.permit is Permit.ALLOW:
             return ""
         if word.permit is Permit.DENY and word.reason:
-            return f"denied: a person does not let {tool} {subject}: {word.reason}"
+            return f"denied: a person does not allow {tool} {subject}: {word.reason}"
         if word.permit is Permit.DENY:
-            return f"denied: {word} does not let {tool} {subject}"
+            return f"denied: {word} does not allow {tool} {subject}"
         return (
-            f"denied for now: {word} wants a person asked before {tool} {subject}, and nobody "
-            "is there; they are asked later. Go another way, or say in the end what is missing"
+            f"denied for now: {word} needs a person's approval for {tool} {subject}, and nobody is "
+            "available; they are asked later. Try another way, or say at the end what is missing"
         )
 
     def _ask(self, word: Word, tool: str, subject: str) -> Word:

@@ -134,7 +134,7 @@ def _writers(context: ToolContext) -> tuple[Tool, ...]:
         Own(
             context,
             "write_file",
-            "Writes a file whole. A write that is refused changes nothing and says why.",
+            "Writes a whole file. A refused write changes nothing and says why.",
             schemas.WriteFile,
             file_tools.write_file,
             "path",
@@ -143,7 +143,7 @@ def _writers(context: ToolContext) -> tuple[Tool, ...]:
         Own(
             context,
             "modify_file",
-            "Replaces a text that stands exactly once in a file, or applies a unified diff to it.",
+            "Replaces a text that occurs exactly once in a file, or applies a unified diff to it.",
             schemas.ModifyFile,
             file_tools.modify_file,
             "path",

@@ -81,8 +81,7 @@ class Standing:
             return f"the budget of {who} is used up: {used}, until {self.until}"
         most = self.bound.at_once
         if most is not None and self.running >= most:
-            goes = "goes" if self.running == 1 else "go"
-            return f"{who}: {plural(self.running, 'build')} {goes} on, of {most} at once"
+            return f"{who}: {plural(self.running, 'build')} running, the limit is {most}"
         return ""
 
 
@@ -117,7 +116,7 @@ class Share:
         return variables
 
     def __str__(self) -> str:
-        return f"${self.spent:.2f} of its ${self.given or 0.0:.2f} are used; the next claim goes on"
+        return f"${self.spent:.2f} of its ${self.given or 0.0:.2f} used; the next claim continues"
 
 
 FREE = Share()

@@ -220,7 +220,7 @@ def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | No
     if made.cancelled_by:
         state, note = "CANCELLED", f"cancelled by {made.cancelled_by}"
     elif made.attempts > MOST_ATTEMPTS:
-        state, note = "FAILED", f"{MOST_ATTEMPTS} workers were lost with it"
+        state, note = "FAILED", f"{MOST_ATTEMPTS} workers were lost while building it"
     else:
         return None
     _end(connection, made, state, note, "", by=made.cancelled_by)
@@ -249,7 +249,7 @@ def _is_mine(mine: QueuedBuild) -> tuple[ColumnElement[bool], ...]:
 
 def _tell_lost(mine: QueuedBuild) -> LostClaimError:
     return LostClaimError(
-        f"{mine.short} was handed on to another worker",
+        f"{mine.short} was taken over by another worker",
         hint=f"runner team queue show {mine.short}",
         code=ExitCode.CONFLICT,
     )

@@ -173,7 +173,7 @@ class BuildClone:
         except (StoppedError, RemoteAwayError):
             raise
         except RunnerError as error:  # a full disk, say: what could not be used may be well again
-            hint = f"what is here from before stays; {error.hint}".rstrip("; ")
+            hint = f"the existing clone is unchanged; {error.hint}".rstrip("; ")
             raise RunnerError(
                 error.message,
                 where=error.where,
@@ -303,7 +303,7 @@ class BuildClone:
                     return f"{task} rejected"
                 case _:
                     retry(project, (task,), reason, via=via)
-                    return f"{task} is tried again"
+                    return f"{task} will be retried"
         except RunnerError as error:
             return f"not done: {error.message}"
 

@@ -139,12 +139,12 @@ def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = Fals
     one, new = wanted.repository, effects.new_id()
     branch = wanted.branch or f"feature/{short_of(new)}"
     if not _BRANCH.fullmatch(branch):
-        raise RunnerError("this is no name for a branch", where=branch, hint="--branch feature/csv")
+        raise RunnerError("invalid branch name", where=branch, hint="--branch feature/csv")
     if branch == one.branch and not default_branch_too:
         raise RunnerError(
-            f"{branch} is what builds of {one.name} begin on, and workers do not land there",
+            f"workers do not land on {branch}, the branch that builds of {one.name} start from",
             where="--branch",
-            hint="leave it out: feature/<short id>, then open a pull request",
+            hint="omit --branch to land on feature/<short id>, then open a pull request",
             code=ExitCode.PERSON,
         )
     asked = [one.url, one.branch, branch, one.plan, sorted(wanted.tasks), wanted.wish]
@@ -216,14 +216,14 @@ def find_build(store: Store, typed: str) -> QueuedBuild:
     """The build of an id, or of how a short one begins. Raises RunnerError for none or several."""
     meant = typed.casefold()
     if not _ID.fullmatch(meant):
-        raise UnknownBuildError(f"{typed!a} is no build", hint="runner team queue list")
+        raise UnknownBuildError(f"{typed!a} is not a valid build ID", hint="runner team queue list")
     with store.read() as connection:
         rows = connection.execute(builds.select().where(builds.c.id.like(f"%{meant}%"))).mappings()
         found = [of_row(row) for row in rows]
     found = [one for one in found if one.id == meant or one.short.startswith(meant)]
     if len(found) != 1:
         known = [one.short for one in list_builds(store, every=True)]
-        how = f"{len(found)} builds begin with {typed}" if found else f"there is no build {typed!a}"
+        how = f"{len(found)} builds begin with {typed}" if found else f"unknown build {typed!a}"
         raise UnknownBuildError(
             how, hint=did_you_mean(typed, known) or "runner team queue list --all"
         )
@@ -270,7 +270,7 @@ def cancel_build(store: Store, build: QueuedBuild, by: str, *, via: str = "termi
         row = _lock(connection, build.id)
         if row.state in ENDS:
             raise RunnerError(
-                f"{build.short} is {row.state} already", hint="runner team queue list"
+                f"{build.short} is already {row.state}", hint="runner team queue list"
             )
         is_waiting = row.state == PENDING
         kind = "build.cancelled" if is_waiting else "build.cancel-asked"
@@ -304,7 +304,7 @@ def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "termin
         row = _lock(connection, build.id)
         if row.state not in ENDS and not row.waits:
             raise RunnerError(
-                f"{build.short} is {row.state}: it ends, or is cancelled, before it is tried again",
+                f"{build.short} is {row.state}: only a build that ended or waits can be retried",
                 hint=f"runner team queue show {build.short}",
             )
         note_event(connection, build.id, "build.retried", {"by": by, "via": via})
@@ -318,8 +318,8 @@ def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "termin
 def _require_queue(build: QueuedBuild) -> None:
     if ISSUE_TAG in build.tags:
         raise RunnerError(
-            f"{build.short} is the build of an issue, and is answered there",
-            hint=f"a comment as `/runner retry` in the issue of {display(build.branch)}",
+            f"{build.short} belongs to an issue; answer it there",
+            hint=f"comment `/runner retry`, for example, in the issue of {display(build.branch)}",
             code=ExitCode.CONFLICT,
         )
 
@@ -363,7 +363,7 @@ def answer_build(
         row = _lock(connection, build.id)
         if row.state in ENDS:
             raise RunnerError(
-                f"{build.short} is {row.state}: nothing of it waits",
+                f"{build.short} is {row.state}: it has nothing to answer",
                 hint=f"runner team queue retry {build.short}",
                 code=ExitCode.CONFLICT,
             )
@@ -390,9 +390,9 @@ def _require_other_eyes(connection: Connection, build: QueuedBuild, by: str) -> 
     """Raise RunnerError where whoever approves asked for it."""
     if any(is_same_person(by, one) for one in _list_askers(connection, build)):
         raise RunnerError(
-            "four eyes: you asked for this, so somebody else approves it",
+            "four eyes: you requested this, so another person must approve it",
             where=build.short,
-            hint="the setting four_eyes says so; you may reject it",
+            hint="the setting four_eyes requires it; you can still reject it",
             code=ExitCode.PERSON,
         )
 

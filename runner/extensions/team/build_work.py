@@ -173,7 +173,7 @@ class BuildWork:
         fields = {"commit": commit, "kept": self.clone.kept}
         self._note("clone.completed", fields, place=str(self.clone.place))
         if self.clone.kept:
-            self.tell(f"{self.mine.short}: {self.clone.kept} cannot be built in: it has work")
+            self.tell(f"{self.mine.short}: {self.clone.kept} is unusable and has unpushed work")
         self._note("push.started", {"branch": self.mine.branch})
         try:
             tip = self.clone.go_to_branch()
@@ -200,9 +200,9 @@ class BuildWork:
             state = self.clone.project().state()
             if not state.open_drafts:
                 self._copy.is_reported = False  # nothing is in the journal of a draft that failed
-                return WorkEnd("FAILED", f"no draft could be taken: {ran.stderr}", ending="blocked")
+                return WorkEnd("FAILED", f"drafting failed: {ran.stderr}", ending="blocked")
         waits = f"DRAFT-{state.open_drafts[-1].number}"
-        return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+        return WorkEnd("PENDING", f"{waits} waits for an answer", waits, ending="waits")
 
     def _build(self) -> WorkEnd:
         """The ordinary run; where another one holds the branch still, it is waited for."""
@@ -220,7 +220,7 @@ class BuildWork:
                 continue
             if ran.code != ExitCode.CONFLICT or effects.monotonic() > until:
                 return self._judge(ran)
-            self.tell(f"{self.mine.short}: {ran.stderr.splitlines()[0] if ran.stderr else 'held'}")
+            self.tell(f"{self.mine.short}: {ran.stderr.splitlines()[0] if ran.stderr else 'busy'}")
             self._pause(self.settings.lease_seconds / 5)
             if not self.clone.catch_up():  # it is made anew by the next claim, on its branch
                 return self._put_off(ran.stderr)
@@ -237,7 +237,7 @@ class BuildWork:
             case ExitCode.OK:
                 return WorkEnd("COMPLETED", head=self.clone.find_tip(), ending="done")
             case _ if ran.code in _ANSWERED and (waits := ", ".join(self.clone.list_waiting())):
-                return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+                return WorkEnd("PENDING", f"{waits} waits for an answer", waits, ending="waits")
             case ExitCode.CONFLICT:
                 return self._put_off(ran.stderr)
             case _ if f"{ORIGIN} {AWAY}" in ran.stderr:  # it did when the clone was made
@@ -269,14 +269,14 @@ class BuildWork:
     def _find_stop(self) -> WorkEnd | None:
         """Why nothing more is to be done for it here."""
         if self._heart.is_lost:
-            raise LostClaimError(f"{self.mine.short} was handed on to another worker")
+            raise LostClaimError(f"{self.mine.short} was taken over by another worker")
         if by := self._heart.cancelled_by:
             return WorkEnd("CANCELLED", f"cancelled by {by}")
         limit = self.mine.timeout
         if limit and self.mine.spent + effects.monotonic() - self._began > limit:
-            return WorkEnd("FAILED", f"it took longer than its {limit:g} s")
+            return WorkEnd("FAILED", f"it exceeded its limit of {limit:g} s")
         if self.is_over():
-            return WorkEnd("PENDING", "its worker was ended")
+            return WorkEnd("PENDING", "its worker was stopped")
         return None
 
     # --- a command that goes on ---------------------------------------------------------

@@ -54,9 +54,9 @@ class DeliveryTurn:
         with self._lock:
             if not self._is_mine():
                 raise RunnerError(
-                    "another process delivers the events of this store already",
+                    "another process already delivers the events of this store",
                     where=self._store.shown,
-                    hint="one is enough; where it is: pg_locks with pg_stat_activity",
+                    hint="one process is enough; to find it, query pg_locks and pg_stat_activity",
                     code=ExitCode.CONFLICT,
                 )
 

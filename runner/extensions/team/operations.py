@@ -7,174 +7,174 @@ from runner.operations.row import JSON, Operation, flag, option, word
 ROWS = (
     Operation(
         "team store",
-        "where a team's repositories, queue and events are kept",
+        "manage the store of a team's repositories, queue and events",
         "runner.extensions.team.store_commands:execute",
         (
             word(
                 "verb",
                 "",
-                "what is to be done",
+                "action",
                 choices=("init", "backup", "restore", "rebuild", "check", "prune"),
             ),
-            word("file", "FILE", "of backup and restore", "?", default=""),
-            option("--older-than", "AGE", "of prune: builds that ended 90d, 12w ago", default=""),
-            flag("--dry-run", "of prune: only say what would go"),
-            option("--store", "URL", "another store, or its path", default=""),
+            word("file", "FILE", "file for backup and restore", "?", default=""),
+            option("--older-than", "AGE", "prune: age, such as 90d or 12w", default=""),
+            flag("--dry-run", "prune: only list what would be removed"),
+            option("--store", "URL", "store to use: URL or path", default=""),
             JSON,
         ),
         output="store",
         effects="writes",
         role="admin",
         examples="""\
-Without --store it is a file of SQLite in your state folder, for this machine alone; several
-machines share one of PostgreSQL: `store = "postgresql://runner@db/runner"` in your own settings.
+The default store is an SQLite file in your state folder, for this machine only. To share a store
+between machines, use PostgreSQL: `store = "postgresql://runner@db/runner"` in your own settings.
 
 examples:
-  runner team store init                 make it, or bring an older one up to this version
-  runner team store backup FILE          everything, as JSON lines; restore takes it anywhere
-  runner team store rebuild              events and tasks again, from the journals of this machine
-  runner team store check                whether it is whole, and says what the journals say
+  runner team store init                 create it, or upgrade an older one
+  runner team store backup FILE          everything, as JSON Lines; restore it into any empty store
+  runner team store rebuild              rebuild events and tasks from the journals on this machine
+  runner team store check                check its integrity, and compare it with the journals
   runner team store prune --older-than 90d --dry-run
-                                    which builds that are over would lose their journals' copies
+                                    list finished builds whose journal copies would be removed
 
-prune takes whole builds, never of one that is not over, and leaves a build's own events, its tasks
-and what is in clones; a build that is tried again has its journal copied again.
+prune removes all journal copies of a build, for finished builds only. It keeps the build's own
+events, its tasks and its clone. When a build is retried, its journal is copied again.
 """,
     ),
     Operation(
         "team people",
-        "who may do what at a team's page, and by which tokens",
+        "manage the people of a team's page: roles and tokens",
         "runner.extensions.team.people_commands:execute_people",
         (
             word(
                 "verb",
                 "",
-                "what is to be done",
+                "action",
                 choices=("add", "list", "role", "token", "revoke", "remove", "log"),
             ),
-            word("what", "NAME|ID", "whom; of revoke the id of a token", "*"),
-            option("--role", "ROLE", "of add (default: viewer)", default=""),
-            option("--label", "TEXT", "of token: what it is for, such as laptop", default=""),
-            option("--days", "AGE", "of token: it ends after 90d, 12w (default: no)", default=""),
-            option("--store", "URL", "another store, or its path", default=""),
+            word("what", "NAME|ID", "person; for revoke, a token ID", "*"),
+            option("--role", "ROLE", "add: role (default: viewer)", default=""),
+            option("--label", "TEXT", "token: label, such as laptop", default=""),
+            option("--days", "AGE", "token: lifetime: 90d, 12w (default: no end)", default=""),
+            option("--store", "URL", "store to use: URL or path", default=""),
             JSON,
         ),
         output="people",
         effects="writes",
         role="admin",
         examples="""\
-roles, each may what the ones before it may:
-  viewer      sees builds, what waits in them, and what happened
-  reviewer    approves and rejects what waits
-  operator    queues builds, cancels them, has them tried again
-  admin       adds people, sets roles, makes and revokes tokens
+roles, each includes the permissions of the ones before it:
+  viewer      sees builds, their pending items and their events
+  reviewer    approves and rejects pending items
+  operator    queues, cancels and retries builds
+  admin       adds people, sets roles, creates and revokes tokens
 
-A token is printed once, and the store keeps its digest alone: who loses it is given another one.
+A token is printed only once, since the store has only its digest. To replace it, create another.
 
 examples:
   runner team people add ada --role admin
-  runner team people token ada --label laptop --days 90d     prints it; sign in with it at the page
-  runner team people list                                    everybody, with their tokens
-  runner team people role eve reviewer                       from the next request on
-  runner team people revoke 3f9a01bc                         who is in by it is out
-  runner team people remove eve                              with all tokens
-  runner team people log                                     who did what to people and tokens
+  runner team people token ada --label laptop --days 90d     print a token to sign in at the page
+  runner team people list                                    all people with their tokens
+  runner team people role eve reviewer                       effective from the next request
+  runner team people revoke 3f9a01bc                         its sessions end
+  runner team people remove eve                              and all their tokens
+  runner team people log                                     changes of people and tokens
 """,
     ),
     Operation(
         "team repo",
-        "the repositories that a team builds: added, tried, listed",
+        "add, list, check and remove a team's repositories",
         "runner.extensions.team.people_commands:execute_repo",
         (
-            word("verb", "", "what is to be done", choices=("add", "list", "check", "remove")),
-            word("what", "URL|NAME", "the address, later its name", "?", default=""),
-            option("--name", "NAME", "what it is called (default: by its address)", default=""),
-            option("--branch", "NAME", "builds begin on it (default: the remote's)", default=""),
-            option("--plan", "PATH", "another plan than TASK-GRAPH.md", default=""),
-            option("--credential", "VARIABLE", "where a worker finds the token", default=""),
-            option("--store", "URL", "another store, or its path", default=""),
+            word("verb", "", "action", choices=("add", "list", "check", "remove")),
+            word("what", "URL|NAME", "URL (add) or name", "?", default=""),
+            option("--name", "NAME", "name (default: from the URL)", default=""),
+            option("--branch", "NAME", "branch to start from (default: the remote's)", default=""),
+            option("--plan", "PATH", "plan, if not TASK-GRAPH.md", default=""),
+            option("--credential", "VARIABLE", "variable with the worker's token", default=""),
+            option("--store", "URL", "store to use: URL or path", default=""),
             JSON,
         ),
         output="repositories",
         effects="writes sends",
         role="admin",
         examples="""\
-Whether it can be reached is tried at once, with your own login; whoever builds it needs one, too.
---credential NAME names a variable of the worker's environment with a token for an https address.
+`add` checks access with your own login. Workers that build the repository also need a login.
+--credential names an environment variable of the worker that has a token for an https URL.
 
 examples:
   runner team repo add git@forge.example:acme/shop.git
   runner team repo add https://forge.example/acme/shop.git --branch main --credential SHOP_TOKEN
-  runner team repo check            every one of them is asked again
+  runner team repo check            check access to all of them again
 """,
     ),
     Operation(
         "team queue",
-        "builds for a team's workers: queued, shown, answered",
+        "queue, show and answer builds for a team's workers",
         "runner.extensions.team.queue_commands:execute_queue",
         (
             word("what", "", "a repository, or list, show, cancel, retry, approve, reject, budget"),
-            word("more", "ID", "the build, and for an answer its task; or a wish", "*"),
-            option("--task", "ID", "only this task; again for more", times="again"),
-            option("--branch", "NAME", "land there (default: feature/<short id>)", default=""),
-            option("--timeout", "SECONDS", "workers may have it so long", kind=float, default=0),
-            option("--priority", "N", "the higher the earlier (default: 0)", kind=int, default=0),
-            option("--tags", "A,B", "a worker has to have all of them", default=""),
-            flag("--all", "of list: what ended, too"),
-            option("--dollars", "N/day|month", "of budget: what builds cost; none", default=""),
-            option("--at-once", "N", "of budget: builds that may go on; none", default=""),
+            word("more", "ID", "build and task ID; or a request to draft", "*"),
+            option("--task", "ID", "build only this task (repeatable)", times="again"),
+            option("--branch", "NAME", "target (default: feature/<short id>)", default=""),
+            option("--timeout", "SECONDS", "limit on total build time", kind=float, default=0),
+            option("--priority", "N", "higher starts earlier (default: 0)", kind=int, default=0),
+            option("--tags", "A,B", "tags that the worker must have", default=""),
+            flag("--all", "list: include finished builds"),
+            option("--dollars", "N/day|month", "budget: cost limit, or none", default=""),
+            option("--at-once", "N", "budget: limit of running builds, or none", default=""),
             option("--calls", "", "", default="", shown=False),
-            option("--share", "N", "of budget: dollars of one claim", kind=float, default=0),
-            option("--reason", "WHY", "of reject and retry of a task", default=""),
-            option("--store", "URL", "another store, or its path", default=""),
+            option("--share", "N", "budget: most dollars per claim", kind=float, default=0),
+            option("--reason", "WHY", "reject, and retry of a task: reason", default=""),
+            option("--store", "URL", "store to use: URL or path", default=""),
             JSON,
         ),
         output="builds",
         effects="writes",
         role="operator",
         examples="""\
-A worker (`runner team worker`) builds it on a branch of its own, feature/<short id>, and pushes it.
-A repository that is called like a verb is queued by `runner team queue -- list`.
+A worker (`runner team worker`) builds it on its own branch, feature/<short id>, and pushes it.
+A repository whose name is a verb, such as list, cannot be queued.
 
 examples:
-  runner team queue shop                      its whole plan
+  runner team queue shop                      the whole plan
   runner team queue shop "customers export their bookings as CSV"
-                                         drafted by the worker; the draft waits for an answer
+                                         the worker drafts a plan, which you then approve
   runner team queue shop --task TASK-003 --timeout 3600 --priority 5 --tags gpu
-  runner team queue list [shop] [--all]       what waits and goes on; with --all what ended, too
-  runner team queue show 8f3a                 one build: its tasks, its last events
-  runner team queue cancel 8f3a             it ends within seconds; what landed stays on its branch
-  runner team queue retry 8f3a                again; what is DONE on its branch is not built anew
-  runner team queue approve 8f3a TASK-003     an answer to what waits in it
+  runner team queue list [shop] [--all]       unfinished builds; with --all also finished ones
+  runner team queue show 8f3a                 one build: its tasks and latest events
+  runner team queue cancel 8f3a             stops within seconds; landed work stays
+  runner team queue retry 8f3a                does not rebuild tasks that are DONE on its branch
+  runner team queue approve 8f3a TASK-003     approve a pending item
   runner team queue reject 8f3a TASK-003 --reason "keep the old name"
   runner team queue budget --dollars 200/month --at-once 4
-                                         of the team (shop …: of a repository), all bounds anew
+                                         replaces all limits of the team (budget shop: of shop)
 """,
     ),
     Operation(
         "team worker",
-        "build what the team queued, one build at a time",
+        "run the team's queued builds, one at a time",
         "runner.extensions.team.queue_commands:execute_worker",
         (
-            flag("--trust", "run the commands of all registered repositories"),
-            option("--tags", "A,B", "what this machine offers", default=""),
+            flag("--trust", "allow the commands of all registered repositories"),
+            option("--tags", "A,B", "tags that this machine offers", default=""),
             option("--bridge", "", "", default="", shown=False),
-            flag("--once", "end after one build, or where none waits"),
-            flag("--until-idle", "end where none waits"),
-            option("--store", "URL", "another store, or its path", default=""),
+            flag("--once", "exit after one build, or if none is pending"),
+            flag("--until-idle", "exit when no build is pending"),
+            option("--store", "URL", "store to use: URL or path", default=""),
             JSON,
         ),
         effects="writes runs sends",
         role="operator",
         examples="""\
-It claims a build, clones its repository, takes the lease of its branch in the remote, and runs
-the ordinary `runner run` there, as a process of its own. Commands run in the sandbox, as you.
-SIGTERM hands the build back and ends it with exit 0; what landed stays on the build's branch.
+A worker claims a build, clones its repository, takes the lease of its branch in the remote, and
+runs `runner run` there as a separate process. Commands run in the sandbox, as your user. On
+SIGTERM the worker returns the build to the queue and exits with 0; landed work stays on its branch.
 
 examples:
-  runner team worker --trust                   until it is ended
-  runner team worker --trust --tags gpu,big    also for builds that ask for these
-  runner team worker --trust --until-idle      until nothing waits any more
+  runner team worker --trust                   until it is stopped
+  runner team worker --trust --tags gpu,big    also takes builds that need these tags
+  runner team worker --trust --until-idle      until no build is pending
 """,
     ),
 )
@@ -182,13 +182,13 @@ examples:
 SERVE_FLAGS = tuple(
     one._replace(group="for a team")
     for one in (
-        flag("--team", "the team's store, for people who sign in"),
-        option("--store", "URL", "another store, or its path", default=""),
-        option("--listen", "ADDRESS", "not on 127.0.0.1 alone: needs TLS", default=""),
-        option("--name", "HOST[:PORT]", "what browsers call it; again for more", times="again"),
-        option("--tls-cert", "FILE", "the certificate with its chain (PEM)", default=""),
+        flag("--team", "serve the team's store to people who sign in"),
+        option("--store", "URL", "store to use: URL or path", default=""),
+        option("--listen", "ADDRESS", "address (default: 127.0.0.1); others need TLS", default=""),
+        option("--name", "HOST[:PORT]", "host that browsers use (repeatable)", times="again"),
+        option("--tls-cert", "FILE", "certificate with its chain (PEM)", default=""),
         option("--tls-key", "FILE", "its private key (PEM)", default=""),
-        option("--behind-proxy", "ADDRESS", "a proxy there does TLS", default=""),
+        option("--behind-proxy", "ADDRESS", "proxy that terminates TLS", default=""),
     )
 )
-STATS_FLAGS = (flag("--team", "of the team's store (`store`)"),)
+STATS_FLAGS = (flag("--team", "count builds in the team's store (`store`)"),)

@@ -6,11 +6,11 @@ from runner.operations.remote import LIMIT, NUMBER
 from runner.operations.row import Api, Field, Operation
 
 _BUILD = "/queue/{build}"
-_NAME = Field("name", "who", needed=True)
+_NAME = Field("name", "name of the person", needed=True)
 _ROLE = Field("role", "viewer, reviewer, operator or admin", needed=True)
-_REASON = Field("reason", "what the next attempt is to know")
-_ITEM = Field("item", "the id of what waits: TASK-003, DRAFT-1", needed=True)
-_SEEN = Field("seen", "the digest that came with it: only that is answered", needed=True)
+_REASON = Field("reason", "information for the next attempt")
+_ITEM = Field("item", "ID of the pending item: TASK-003, DRAFT-1", needed=True)
+_SEEN = Field("seen", "digest of the item as it was shown", needed=True)
 _TASK = Field("task", "the task: TASK-003, or 3", needed=True)
 _TAKES_ANY = Field("repository", "only of this repository")
 
@@ -25,85 +25,87 @@ def _act(name: str, route: str, summary: str, role: str, *fields: Field) -> Oper
 
 
 ROWS = (
-    _read("getMe", "/me", "who asks, and their role"),
-    _read("listRepositories", "/repositories", "what may be queued, as `team repo list --json`"),
+    _read("getMe", "/me", "the signed-in person and their role"),
     _read(
-        "followNews", "/events", "a number that grows with news; as text/event-stream it goes on"
+        "listRepositories", "/repositories", "registered repositories, as `team repo list --json`"
     ),
+    _read("followNews", "/events", "a number that grows with each change, or a text/event-stream"),
     _read(
         "listQueue",
         "/queue",
-        "builds that are not over, or all, as `team queue list --json`",
+        "unfinished builds, or all, as `team queue list --json`",
         _TAKES_ANY,
-        Field("all", "what ended, too", kind=bool),
+        Field("all", "include finished builds", kind=bool),
     ),
     _read("getBuild", _BUILD, "one build, as `team queue show --json`"),
-    _read("listWaiting", f"{_BUILD}/waiting", "what waits in it, with its files, risk first"),
+    _read("listWaiting", f"{_BUILD}/waiting", "its pending items with their files, riskiest first"),
     _read(
         "listBuildEvents",
         f"{_BUILD}/events",
-        "events behind `after`: the build's own, or of the journal that is named",
-        Field("journal", "the journal of a clone"),
+        "events after `after`: the build's own, or those of `journal`",
+        Field("journal", "ID of a clone's journal"),
         NUMBER,
         LIMIT,
     ),
-    _read("listPeople", "/people", "everybody with their tokens, and what was done", role="admin"),
+    _read("listPeople", "/people", "all people, their tokens and the latest changes", role="admin"),
     _act(
         "queue_approve",
         f"{_BUILD}/approve",
-        "let what waits go on, as it was shown",
+        "approve a pending item as it was shown",
         "reviewer",
         *(_ITEM, _SEEN, _REASON),
     ),
     _act(
         "queue_reject",
         f"{_BUILD}/reject",
-        "refuse what waits",
+        "reject a pending item",
         "reviewer",
         *(_ITEM, _SEEN, _REASON._replace(needed=True)),
     ),
     _act(
         "queue_again",
         f"{_BUILD}/again",
-        "have one task of it tried again",
+        "retry one of its tasks",
         "operator",
         *(_TASK, _REASON),
     ),
-    _act("queue_cancel", f"{_BUILD}/cancel", "end it; what landed stays on its branch", "operator"),
+    _act(
+        "queue_cancel", f"{_BUILD}/cancel", "stop it; landed work stays on its branch", "operator"
+    ),
     _act(
         "queue_retry",
         f"{_BUILD}/retry",
-        "have it tried again; what is DONE is not built again",
+        "retry it; tasks that are DONE are not rebuilt",
         "operator",
     ),
     _act(
         "queue",
         "/queue",
-        "queue a build: a whole plan, some of its tasks, or a wish in words",
+        "queue a build: a whole plan, some of its tasks, or a request to draft",
         "operator",
-        Field("repository", "which one", needed=True),
-        Field("wish", "what is wished for, in words"),
-        Field("branch", "where it lands"),
-        Field("tasks", "only these", times="*"),
-        Field("tags", "a worker has to have all of them", times="*"),
-        Field("priority", "the higher the earlier"),
-        Field("timeout", "minutes"),
+        Field("repository", "name of the repository", needed=True),
+        Field("wish", "request to draft tasks from"),
+        Field("branch", "branch to land on"),
+        Field("tasks", "build only these tasks", times="*"),
+        Field("tags", "tags that the worker must have", times="*"),
+        Field("priority", "higher starts earlier"),
+        Field("timeout", "limit in minutes"),
     ),
-    _act("people_add", "/people/add", "make somebody known", "admin", _NAME, _ROLE),
-    _act("people_role", "/people/role", "set a role", "admin", _NAME, _ROLE),
+    _act("people_add", "/people/add", "add a person", "admin", _NAME, _ROLE),
+    _act("people_role", "/people/role", "set a person's role", "admin", _NAME, _ROLE),
     _act(
         "people_token",
         "/people/token",
-        "make a token, which is in this answer and never shown again",
+        "create a token; only this response shows it",
         "admin",
-        *(_NAME, Field("label", "what it is for"), Field("days", "when it ends")),
+        *(_NAME, Field("label", "its label"), Field("days", "its lifetime")),
     ),
     _act(
         "people_revoke",
         "/people/revoke",
-        "have a token open nothing any more",
+        "revoke a token",
         "admin",
-        Field("token", "its id", needed=True),
+        Field("token", "ID of the token", needed=True),
     ),
-    _act("people_remove", "/people/remove", "have somebody be nobody", "admin", _NAME),
+    _act("people_remove", "/people/remove", "remove a person and their tokens", "admin", _NAME),
 )

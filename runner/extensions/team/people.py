@@ -111,9 +111,7 @@ def is_same_person(one: str, other: str) -> bool:
 def add_person(store: Store, name: str, role: str, doer: Doer) -> Person:
     """Make somebody known. Raises RunnerError for a name that is none or known, and such a role."""
     if not _NAME.fullmatch(name):
-        raise RunnerError(
-            "this is no name for a person", where=name, hint="small letters and digits: ada"
-        )
+        raise RunnerError("invalid name", where=name, hint="use lowercase letters and digits: ada")
     _require_role(role)
     made = Person(name, role, effects.timestamp(), doer.name)
     row = {"name": name, "role": role, "added": made.added, "by": doer.name}
@@ -123,7 +121,7 @@ def add_person(store: Store, name: str, role: str, doer: Doer) -> Person:
             _note(connection, "person.added", doer, name, role)
     except IntegrityError:  # not looked for before: of two at once both would find nobody
         raise RunnerError(
-            f"{name} is known already", hint="runner team people list", code=ExitCode.CONFLICT
+            f"{name} already exists", hint="runner team people list", code=ExitCode.CONFLICT
         ) from None
     return made
 
@@ -148,7 +146,7 @@ def _hold_person(connection: Connection, name: str) -> Person:
 
 def _make_unknown(name: str, known: Iterable[str]) -> RunnerError:
     hint = did_you_mean(name, known) or "runner team people list; runner team people add NAME"
-    return RunnerError(f"there is nobody called {name!a}", hint=hint)
+    return RunnerError(f"unknown person {name!a}", hint=hint)
 
 
 def set_role(store: Store, name: str, role: str, doer: Doer) -> None:
@@ -172,15 +170,15 @@ def remove_person(store: Store, name: str, doer: Doer) -> None:
 
 def _require_role(role: str) -> None:
     if role not in ROLES:
-        raise RunnerError(f"{role!a} is no role", hint=", ".join(ROLES))
+        raise RunnerError(f"unknown role {role!a}", hint=", ".join(ROLES))
 
 
 def _require_other(name: str, doer: Doer) -> None:
     """Who takes their own way in away finds no way back at the page."""
     if name == doer.name:
         raise RunnerError(
-            "nobody does this to themselves",
-            hint="another admin does it, or somebody at a terminal",
+            "you cannot change your own role or remove yourself",
+            hint="ask another admin, or use a terminal: runner team people --help",
             code=ExitCode.PERSON,
         )
 
@@ -211,15 +209,15 @@ def make_token(
 def revoke_token(store: Store, id_: str, doer: Doer) -> Token:
     """Have a token open nothing any more, whoever is in by it. Raises RunnerError for none."""
     if not _TOKEN_ID.fullmatch(id_):
-        raise RunnerError(f"{id_!a} is no token's id", hint="runner team people list")
+        raise RunnerError(f"{id_!a} is not a valid token ID", hint="runner team people list")
     with store.write() as connection:
         known = tokens.select().where(tokens.c.id == id_).with_for_update()
         row = connection.execute(known).mappings().first()
         if row is None:
-            raise RunnerError(f"there is no token {id_}", hint="runner team people list")
+            raise RunnerError(f"unknown token {id_}", hint="runner team people list")
         if row["revoked"]:
             raise RunnerError(
-                f"{id_} was revoked at {row['revoked']}",
+                f"token {id_} was already revoked at {row['revoked']}",
                 hint="runner team people list",
                 code=ExitCode.CONFLICT,
             )

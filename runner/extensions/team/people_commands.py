@@ -33,7 +33,7 @@ else:
 def execute_repo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError; `check` ends 1 where one does not answer."""
     if given.verb in ("add", "remove") and not given.what:
-        raise RunnerError(f"which one is to {given.verb}?", hint="runner team repo --help")
+        raise RunnerError(f"repo {given.verb} needs a URL or name", hint="runner team repo --help")
     with open_team(given, environ) as store:
         match given.verb:
             case "add":
@@ -60,7 +60,7 @@ def _add_repository(
 
 def _remove_repository(store: Store, given: argparse.Namespace) -> ExitCode:
     repository_list.remove_repository(store, given.what)
-    text = f"{display(given.what)} is no longer built; its builds are still listed"
+    text = f"{display(given.what)} was removed; its builds are still listed"
     return tell(given, "repository", text, removed=given.what)
 
 
@@ -104,7 +104,7 @@ def execute_people(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     """Do it. Raises RunnerError."""
     takes = _TAKES[given.verb]
     if len(given.what) != takes:
-        words = ("nothing more", "one name", "a name and a role")[takes]
+        words = ("no argument", "one name or ID", "a name and a role")[takes]
         raise RunnerError(f"people {given.verb} takes {words}", hint="runner team people --help")
     _require_fitting(given)
     doer = people.Doer(store_engine.find_actor(environ))
@@ -130,8 +130,8 @@ def _require_fitting(given: argparse.Namespace) -> None:
     for flag, verb in (("role", "add"), ("label", "token"), ("days", "token")):
         if getattr(given, flag) and given.verb != verb:
             raise RunnerError(
-                f"--{flag} belongs to people {verb}",
-                hint=f"`runner team people {verb}` with --{flag}",
+                f"--{flag} is only for people {verb}",
+                hint=f"use --{flag} with `runner team people {verb}`",
             )
 
 
@@ -140,13 +140,13 @@ def _change(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
     if given.verb == "role":
         role = given.what[1]
         people.set_role(store, name, role, doer)
-        return tell(given, "people", display(f"{name} is {role} now"), person=name, role=role)
+        return tell(given, "people", display(f"{name} is now {role}"), person=name, role=role)
     if given.verb == "remove":
         people.remove_person(store, name, doer)
-        text = f"{display(name)} is gone, and their tokens open nothing"
+        text = f"{display(name)} was removed; their tokens no longer work"
         return tell(given, "people", text, removed=name)
     token = people.revoke_token(store, name, doer)
-    text = f"{token.id} of {token.person} opens nothing any more"
+    text = f"token {token.id} of {token.person} is revoked"
     return tell(given, "people", text, token=_describe_token(token))
 
 
@@ -159,7 +159,7 @@ def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
     print(made)
     until = f", until {moment(token.ends)}" if token.ends else ""
     print(
-        f"this is the token {token.id} of {token.person}{until}: it is not shown again",
+        f"this is token {token.id} of {token.person}{until}; it is not shown again",
         file=sys.stderr,
     )
     return ExitCode.OK
@@ -168,7 +168,7 @@ def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
 def _list_people(store: Store, given: argparse.Namespace) -> ExitCode:
     known = people.list_people(store)
     lines = [line for one in known for line in _format_person(one)]
-    lines = lines or ["nobody yet: runner team people add NAME --role admin"]
+    lines = lines or ["no people yet: runner team people add NAME --role admin"]
     return tell(given, "people", *lines, people=[_describe(one) for one in known])
 
 
@@ -181,17 +181,17 @@ def _format_token(token: Token) -> Iterator[str]:
     yield token.id
     if token.label:
         yield display(token.label)
-    yield f"made {moment(token.made)}"
+    yield f"created {moment(token.made)}"
     yield f"used {moment(token.used)}" if token.used else "never used"
     if token.revoked:
         yield f"revoked by {display(token.revoked_by)}"
     elif token.ends:
-        yield f"{'until' if token.is_live else 'ended'} {moment(token.ends)}"
+        yield f"{'until' if token.is_live else 'expired'} {moment(token.ends)}"
 
 
 def _show_log(store: Store, given: argparse.Namespace) -> ExitCode:
     known = people.list_acts(store)
-    lines = [_format_act(one) for one in reversed(known)] or ["nothing was done yet"]
+    lines = [_format_act(one) for one in reversed(known)] or ["no changes yet"]
     rows = [{name: getattr(one, name) for name in one.__slots__} for one in known]
     return tell(given, "people", *lines, acts=rows)
 

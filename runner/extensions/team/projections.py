@@ -124,7 +124,7 @@ def find_faults(store: Store) -> Iterator[str]:
         for row in connection.execute(builds.select().order_by(builds.c.id)).all():
             drawn = draw_state(connection, row.id)
             if drawn != row.state:
-                yield f"build {row.id} is {row.state}, and its events say {drawn}"
+                yield f"build {row.id} is {row.state}, but its events say {drawn}"
             yield from _check_tasks(connection, row.id)
         yield from _check_answers(connection)
         yield from find_wrong_sums(connection)
@@ -137,7 +137,7 @@ def _check_answers(connection: Connection) -> Iterator[str]:
         .where(answers.c.taken == "", builds.c.state.in_(ENDS))
     )
     for one in connection.execute(lost):
-        yield f"the answer {one.id} was never taken: build {one.build} has ended"
+        yield f"answer {one.id} was never applied: build {one.build} has ended"
 
 
 def _check_file(store: Store) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _check_file(store: Store) -> Iterator[str]:
         results = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
         yield from (f"the file is damaged: {one}" for one in results if one != "ok")
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        yield from (f"a row of {one[0]} refers to nothing" for one in broken)
+        yield from (f"a row of {one[0]} refers to a missing row" for one in broken)
 
 
 def _check_numbers(connection: Connection) -> Iterator[str]:
@@ -168,4 +168,4 @@ def _check_tasks(connection: Connection, build: str) -> Iterator[str]:
     known = {one.task: one.status for one in connection.execute(stored)}
     drawn = {one.id: str(one.status) for one in state.tasks.values()}
     if known != drawn:
-        yield f"the tasks of build {build} are not what its journal says: runner team store rebuild"
+        yield f"the tasks of build {build} differ from its journal: runner team store rebuild"

@@ -54,7 +54,7 @@ def execute_queue(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
         if given.what not in _VERBS:
             return _queue(store, given, environ, by)
         if not given.more:
-            raise RunnerError(f"which build is to {given.what}?", hint="runner team queue list")
+            raise RunnerError(f"queue {given.what} needs a build", hint="runner team queue list")
         return _answer(store, given, environ, by)
 
 
@@ -63,13 +63,13 @@ def _queue(
 ) -> ExitCode:
     wish = " ".join(given.more).strip()
     if wish and given.task:
-        raise RunnerError("a wish in words has no tasks yet", hint="leave --task out")
+        raise RunnerError("--task and a request exclude each other", hint="omit one")
     if wish and " " not in wish:
         raise RunnerError(
-            "one repository at a time; a wish is a sentence", hint="runner team queue --help"
+            "expected one repository, or a request in words", hint="runner team queue --help"
         )
     if not 0 <= given.timeout < float("inf"):
-        raise RunnerError("a time is a number of seconds", where="--timeout", hint="3600")
+        raise RunnerError("invalid number of seconds", where="--timeout", hint="--timeout 3600")
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
     wanted = build_queue.Wanted(
         repository_list.find_repository(store, given.what),
@@ -91,9 +91,9 @@ def _queue(
 def _refuse_calls(given: argparse.Namespace) -> None:
     if given.calls:
         raise RunnerError(
-            "queue budget --calls was removed: a team bounds dollars and builds at once",
+            "queue budget --calls was removed: a team limits dollars and running builds",
             where="--calls",
-            hint=f'model_calls = "{given.calls}" in the settings of each worker, and --at-once',
+            hint=f'set model_calls = "{given.calls}" for each worker, and use --at-once',
         )
 
 
@@ -103,7 +103,7 @@ def _budget(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
         bound = (scope, given.dollars, given.at_once, given.share, by)
         team_budget.set_bound(store, team_budget.read_bound(*bound))
     known = team_budget.read_standings(store)
-    lines = [*team_budget.describe_bounds(known)] or ["no bound"]
+    lines = [*team_budget.describe_bounds(known)] or ["no limit"]
     return tell(given, "budgets", *lines, budgets=known)
 
 
@@ -129,17 +129,17 @@ def _answer(
     if given.what == "show":
         return _show_build(store, given, build)
     if given.what in ("approve", "reject") and len(rest) != 1:
-        raise RunnerError("which task?", hint=f"runner team queue show {build.short}")
+        raise RunnerError("expected one task", hint=f"runner team queue show {build.short}")
     if given.what == "cancel":
         state = build_queue.cancel_build(store, build, by)
-        text = f"{build.short} is cancelled" if state == "CANCELLED" else f"{build.short} is ended"
+        text = f"{build.short} is {'cancelled' if state == 'CANCELLED' else 'stopping'}"
     elif given.what == "retry" and not rest:
         build_queue.retry_build(store, build, by)
-        text = f"{build.short} is tried again"
+        text = f"{build.short} will be retried"
     else:
         asked = build_queue.Asked(four_eyes=read_settings(environ).four_eyes)
         build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
-        text = f"{rest[0]} of {build.short}: {given.what}, its worker will see it"
+        text = f"{rest[0]} of {build.short}: {given.what} recorded for its worker"
     after = build_queue.find_build(store, build.id)
     return tell(given, "build", display(text), build=after)
 
@@ -158,7 +158,7 @@ def _show_build(store: Store, given: argparse.Namespace, build: QueuedBuild) -> 
     for event in seen.events[-20:]:
         print(f"  {event['time']}  {event['type']}  {display(str(event['task']))}".rstrip())
     for one in seen.answers:
-        outcome = one["outcome"] or "not taken yet"
+        outcome = one["outcome"] or "not applied yet"
         print(f"  {one['word']} {display(str(one['task']))}: {display(str(outcome))}")
     return ExitCode.OK
 
@@ -174,14 +174,14 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     """Work. Raises RunnerError; ends 0 on SIGTERM, 130 on Ctrl-C, both after handing back."""
     if given.bridge:
         raise RunnerError(
-            "worker --bridge was removed: the bridge is a process of its own",
+            "worker --bridge was removed: the bridge is a separate process",
             where="--bridge",
-            hint=f"beside the worker: runner team bridge github --repo {given.bridge} --follow",
+            hint=f"run it also: runner team bridge github --repo {given.bridge} --follow",
         )
     if not given.trust:
         raise RunnerError(
-            "a worker runs commands of every repository that the team registers, in the sandbox",
-            hint="`runner team repo list` shows them; `runner team worker --trust`",
+            "worker needs --trust: it runs commands of all registered repositories, in the sandbox",
+            hint="check `runner team repo list`, then run `runner team worker --trust`",
             code=ExitCode.PERSON,
         )
     settings = read_settings(environ)
@@ -195,7 +195,7 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         worker = worker_round.TeamWorker(store, settings, environ, asked, tell, on_end)
         interrupted = _end_with_signal(worker)
         if not (given.once or given.until_idle):
-            tell(f"{worker.me.name} works for {store.shown}")
+            tell(f"{worker.me.name} takes builds from {store.shown}")
         worker.serve()
     return ExitCode.INTERRUPTED if interrupted.is_set() else ExitCode.OK
 

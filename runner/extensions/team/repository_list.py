@@ -56,10 +56,10 @@ def add_repository(
     url = require_address(asked.url)
     name = asked.name or url.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
     if not _NAME.fullmatch(name):
-        raise RunnerError("this is no name for a repository", where=name, hint="--name shop")
+        raise RunnerError("invalid repository name", where=name, hint="--name shop")
     if asked.plan.startswith(("/", "-")) or ".." in asked.plan.split("/"):
         raise RunnerError(
-            "a plan is a path inside the repository", where=asked.plan, hint="--plan TASK-GRAPH.md"
+            "the plan must be in the repository", where=asked.plan, hint="--plan TASK-GRAPH.md"
         )
     made = Registered(
         name, url, asked.branch, asked.plan, asked.credential, effects.timestamp(), asked.by
@@ -74,8 +74,8 @@ def add_repository(
             connection.execute(repositories.insert().values(**values))
     except IntegrityError as error:
         raise RunnerError(
-            f"there is a repository {name} already",
-            hint="--name OTHER, or runner team repo remove " + name,
+            f"repository {name} already exists",
+            hint="use --name OTHER, or runner team repo remove " + name,
             code=ExitCode.CONFLICT,
         ) from error
     return made, commit
@@ -106,9 +106,9 @@ def try_access(
 
 def _no_such_branch(url: str, branch: str, there: Sequence[str]) -> RunnerError:
     if not there:
-        return RunnerError("nothing was pushed there yet", where=url, hint="push a branch to it")
+        return RunnerError("the repository has no branches", where=url, hint="push a branch to it")
     hint = did_you_mean(branch, there) or f"--branch NAME: {join_few(there)}"
-    why = f"there is no branch {branch}" if branch else "its HEAD names no branch that was pushed"
+    why = f"unknown branch {branch}" if branch else "its HEAD names no existing branch"
     return RunnerError(why, where=url, hint=hint)
 
 
@@ -124,7 +124,7 @@ def find_repository(store: Store, name: str) -> Registered:
     known = {one.name: one for one in list_repositories(store)}
     if name not in known:
         hint = did_you_mean(name, known) or "runner team repo list; runner team repo add URL"
-        raise RunnerError(f"there is no repository {name!a}", hint=hint)
+        raise RunnerError(f"unknown repository {name!a}", hint=hint)
     return known[name]
 
 
@@ -138,7 +138,7 @@ def remove_repository(store: Store, name: str) -> None:
         left = select(func.count()).where(builds.c.repository == name, builds.c.state.not_in(ENDS))
         if number := connection.execute(left).scalar():
             raise RunnerError(
-                f"{number} of its builds wait or go on",
+                f"{name} has unfinished builds: {number}",
                 hint=f"runner team queue list {name}; runner team queue cancel ID",
                 code=ExitCode.CONFLICT,
             )

@@ -40,7 +40,7 @@ def _require_no_team_flags(given: argparse.Namespace) -> None:
     for flag in _FLAGS:
         if getattr(given, flag):
             name = f"--{flag.replace('_', '-')}"
-            raise RunnerError(f"{name} is for a team", hint=f"`runner serve --team` with {name}")
+            raise RunnerError(f"{name} needs --team", hint=f"use {name} with `runner serve --team`")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode | None:
@@ -54,11 +54,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     if given.metrics_token:
         return None
     if not 0 <= given.port < PORTS:
-        raise RunnerError("there is no such port", where=str(given.port))
+        raise RunnerError("invalid port", where=str(given.port))
     if given.link:
-        raise RunnerError("a team's page opens no links", hint="runner team people token NAME")
+        raise RunnerError("--link does not work with --team", hint="runner team people token NAME")
     if given.also or given.task_graph:
-        raise RunnerError("a team's page shows its store, and no folders", hint="leave --also out")
+        raise RunnerError("--team does not work with folders", hint="omit --also and --task-graph")
     address = given.listen or listener.LOOPBACK
     _require_safe(given, address)
     environ, hook_secret = prepare(given, environ)
@@ -82,23 +82,23 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
 
 def _require_safe(given: argparse.Namespace, address: str) -> None:
     if bool(given.tls_cert) != bool(given.tls_key):
-        raise RunnerError("TLS needs both files", hint="--tls-cert chain.pem --tls-key key.pem")
+        raise RunnerError("TLS needs two files", hint="--tls-cert chain.pem --tls-key key.pem")
     if given.tls_cert and given.behind_proxy:
-        raise RunnerError("either the proxy does TLS, or this server", hint="one of the two")
+        raise RunnerError("--tls-cert excludes --behind-proxy", hint="use one of the two")
     _read_proxy(given.behind_proxy)
     try:
         is_loopback = ip_address(address).is_loopback
     except ValueError as error:
-        raise RunnerError("this is no address", where=address, hint="--listen 0.0.0.0") from error
+        raise RunnerError("invalid address", where=address, hint="--listen 0.0.0.0") from error
     if not is_loopback and not given.tls_cert and not given.behind_proxy:
         raise RunnerError(
-            "on another address than loopback tokens would cross the network in plain sight",
+            "without TLS, tokens would cross the network unencrypted",
             where=f"--listen {address}",
             hint="--tls-cert FILE --tls-key FILE, or --behind-proxy ADDRESS",
         )
     if (given.behind_proxy or not is_loopback) and not given.name:
         raise RunnerError(
-            "what do browsers call this server?", hint="--name runner.example.org, as they type it"
+            "missing host name of the server", hint="--name runner.example.org, as browsers use it"
         )
     if given.tls_cert:
         try:
@@ -107,7 +107,7 @@ def _require_safe(given: argparse.Namespace, address: str) -> None:
             raise RunnerError(
                 f"this certificate cannot be used: {error.strerror or error}",
                 where=f"{given.tls_cert}, {given.tls_key}",
-                hint="two PEM files that belong to each other, readable by you",
+                hint="use a PEM certificate and its matching key that you can read",
             ) from error
 
 
@@ -116,7 +116,7 @@ def _read_proxy(typed: str) -> IPv4Network | IPv6Network | None:
         return ip_network(typed, strict=False) if typed else None
     except ValueError as error:
         raise RunnerError(
-            "this is no address of a proxy",
+            "invalid proxy address",
             where=typed,
             hint="--behind-proxy 127.0.0.1, or a network: 10.0.0.0/24",
         ) from error
@@ -143,7 +143,7 @@ def _hint_at_people(store: Store) -> None:
     known = people.list_people(store)
     if not any(token.is_live for one in known for token in one.tokens):
         print(
-            "nobody has a token yet: runner team people add NAME --role admin, then"
+            "no valid token yet: runner team people add NAME --role admin, then"
             " runner team people token NAME",
             file=sys.stderr,
             flush=True,

@@ -182,10 +182,10 @@ def mark_answered(connection: Connection, build: str, item: str, seen: str, by: 
     mine = (shown.c.build == build) & (shown.c.item == item)
     row = connection.execute(select(shown.c.seen, shown.c.answered).where(mine)).first()
     if seen and (row is None or row.seen != seen or row.answered):
-        why = "is not what you were shown"
+        why = "changed since it was shown"
         if row is None or row.answered:
-            why = f"was answered by {row.answered}" if row else "does not wait any more"
+            why = f"was already answered by {row.answered}" if row else "has nothing to approve"
         raise RunnerError(
-            f"{item} {why}", hint="look at it as it is now, then answer", code=ExitCode.CONFLICT
+            f"{item} {why}", hint="open it again, then answer", code=ExitCode.CONFLICT
         )
     connection.execute(shown.update().where(mine).values(answered=by))

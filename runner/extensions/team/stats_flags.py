@@ -23,9 +23,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     if not given.team:
         return None
     if given.time:
-        raise RunnerError("--time is of this folder, --team of a store", hint="one of the two")
+        raise RunnerError("--time is for a folder, --team for a store", hint="use one of the two")
     if given.since:
-        raise RunnerError("a team's builds are counted as they stand", hint="leave --since out")
+        raise RunnerError("--team counts current builds only", hint="omit --since")
     given.store = ""
     with open_team(given, environ) as store:
         counted = team_budget.count_team(store)

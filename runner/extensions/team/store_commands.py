@@ -62,7 +62,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         raise RunnerError(f"store {given.verb} {why}", hint="runner team store --help")
     is_prune = given.verb == "prune"
     if is_prune != bool(given.older_than) or (given.dry_run and not is_prune):
-        why = "needs an age" if is_prune else "takes no age, and no --dry-run"
+        why = "needs --older-than" if is_prune else "takes no --older-than or --dry-run"
         raise RunnerError(
             f"store {given.verb} {why}", hint="runner team store prune --older-than 90d"
         )
@@ -85,8 +85,8 @@ def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     new = tables.REVISION
     with store_engine.new_store(address_of_store(given, environ)) as store:
         before = store_upkeep.bring_up(store)
-        how = f"was brought from {before} to {new}" if before else "is ready"
-        how = "was there already" if before == new else how
+        how = f"was upgraded from {before} to {new}" if before else "is ready"
+        how = "is up to date" if before == new else how
         text = f"the store {how}: {display(store.shown)}"
         return tell(given, "store", text, store=store.shown, schema=new)
 
@@ -94,23 +94,23 @@ def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _restore(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with store_engine.new_store(address_of_store(given, environ)) as store:
         rows = store_upkeep.restore(store, Path(given.file))
-    text = f"{rows} rows are in {display(store.shown)}"
+    text = f"restored {rows} rows into {display(store.shown)}"
     return tell(given, "store", text, store=store.shown, rows=rows)
 
 
 def _back_up(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         rows = store_upkeep.back_up(store, Path(given.file))
-    text = f"{rows} rows are in {display(given.file)}"
+    text = f"saved {rows} rows to {display(given.file)}"
     return tell(given, "store", text, file=given.file, rows=rows)
 
 
 def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         made = projections.rebuild(store)
-    lines = [f"{made.builds} builds, {made.events} events from journals of this machine"]
-    lines += [f"not reached, kept as it was: {id_} ({display(at)})" for id_, at in made.unreached]
-    lines += [f"{_describe_pruned(made.pruned)}: left so"] if made.pruned else []
+    lines = [f"rebuilt {made.builds} builds and {made.events} events from journals here"]
+    lines += [f"no journal, unchanged: {id_} ({display(at)})" for id_, at in made.unreached]
+    lines += [f"{_describe_pruned(made.pruned)}: unchanged"] if made.pruned else []
     return tell(given, "store", *lines, **{name: getattr(made, name) for name in made.__slots__})
 
 
@@ -118,20 +118,20 @@ def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         faults = list(projections.find_faults(store))
         pruned = store_upkeep.count_pruned(store)
-    lines = [*map(display, faults)] or [f"the store is whole: {display(store.shown)}"]
+    lines = [*map(display, faults)] or [f"the store is intact: {display(store.shown)}"]
     lines += [f"{_describe_pruned(pruned)}: not compared"] if pruned else []
     tell(given, "store", *lines, store=store.shown, faults=faults, pruned=pruned)
     return ExitCode.FAILED if faults else ExitCode.OK
 
 
 def _describe_pruned(pruned: int) -> str:
-    return f"the copies of the journals of {plural(pruned, 'build')} were pruned"
+    return f"the journal copies of {plural(pruned, 'build')} were pruned"
 
 
 def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     seconds = seconds_of_age(given.older_than, "--older-than")
     by = store_engine.find_actor(environ)
-    with open_team(given, environ) as store, patience("looking at builds that are over"):
+    with open_team(given, environ) as store, patience("checking finished builds"):
         gone = list(store_upkeep.prune_copies(store, seconds, by, dry_run=given.dry_run))
     lines = [
         f"{one.id}  {one.state:<9}  {display(one.repository)}, ended {moment(one.ended)}:"
@@ -139,7 +139,7 @@ def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         for one in gone
     ]
     number = sum(one.events for one in gone)
-    how = "would go; nothing was taken away" if given.dry_run else "went; their own events stay"
+    how = "would be removed; nothing was changed" if given.dry_run else "removed; build events stay"
     lines += [f"{plural(number, 'event')} of {plural(len(gone), 'build')} {how}"]
     builds = [{name: getattr(one, name) for name in one.__slots__} for one in gone]
     return tell(given, "store", *lines, dry_run=given.dry_run, builds=builds, events=number)

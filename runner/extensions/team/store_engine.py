@@ -69,7 +69,7 @@ def find_address(places_state: Path, given: str) -> str:
     if kind == "sqlite" and rest.startswith("/"):
         return given
     raise RunnerError(
-        f"a store of this kind is not known: {kind}",
+        f"unknown kind of store: {kind}",
         where=hide_password(given),
         hint="postgresql://USER@HOST/DATABASE, or a path for SQLite",
     )
@@ -156,9 +156,9 @@ class Store:
             raise
         except (DataError, UnicodeEncodeError, OverflowError) as error:
             raise UnfitValueError(
-                "the store cannot keep this: a text that is no UTF-8, or a number too large",
+                "the store cannot save this: a text is not UTF-8, or a number is too large",
                 where=self.shown,
-                hint="say it otherwise",
+                hint="change the text or the number",
                 code=ExitCode.USAGE,
             ) from error
         except (DatabaseError, InterfaceError, TimeoutError) as error:
@@ -167,7 +167,7 @@ class Store:
                 "the store does not answer",
                 where=self.shown,
                 detail=hide_password(lines[0] if lines else ""),
-                hint="look after it, then again; runner team store check",
+                hint="fix the store, then check it: runner team store check",
                 code=ExitCode.USAGE,
             ) from error
 
@@ -217,9 +217,9 @@ def require_local(path: Path) -> None:
     kind = file_system_of(there)
     if kind in _NETWORK:
         raise RunnerError(
-            f"SQLite serves one machine, and this is a network file system ({kind})",
+            f"an SQLite store cannot be on a network file system ({kind})",
             where=str(path),
-            hint="--store postgresql://USER@HOST/DATABASE, or a path on a disk of this machine",
+            hint="use --store postgresql://USER@HOST/DATABASE, or a path on a local disk",
         )
 
 
@@ -262,7 +262,7 @@ def open_store(address: str) -> Iterator[Store]:
         if found != REVISION:
             is_older = found < REVISION
             raise RunnerError(
-                f"the store has the schema {found}, and this runner knows {REVISION}",
+                f"the store has schema {found}, but this runner needs {REVISION}",
                 where=store.shown,
                 hint="runner team store backup FILE, then runner team store init"
                 if is_older
@@ -286,7 +286,7 @@ def new_store(address: str) -> Iterator[Store]:
 
 def _make_missing(address: str) -> RunnerError:
     return RunnerError(
-        "there is no store yet", where=hide_password(address), hint="runner team store init"
+        "the store does not exist yet", where=hide_password(address), hint="runner team store init"
     )
 
 

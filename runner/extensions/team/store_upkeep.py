@@ -106,7 +106,7 @@ def require_known(revision: str) -> None:
     """Raise RunnerError for a schema that this runner has no step to."""
     if revision > REVISION or not any((_STEPS / "versions").glob(f"{revision}_*.py")):
         raise RunnerError(
-            f"the schema {revision} is not known",
+            f"unknown schema {revision}",
             hint="update the runner (`pip install -U task-graph-runner`)",
         )
 
@@ -124,7 +124,7 @@ def back_up(store: Store, path: Path) -> int:
     Raises RunnerError for a path that is there already, OSError where it cannot be written.
     """
     if path.exists():
-        raise RunnerError("this file is there already", where=str(path), hint="name another one")
+        raise RunnerError("this file already exists", where=str(path), hint="use another name")
     rows, lines = 0, [_line({"kind": _KIND, "v": 1, "schema": REVISION, "time": _now()})]
     with store.read() as connection:
         for name in list_tables():
@@ -198,7 +198,7 @@ def _require_whole(path: Path, lines: list[bytes]) -> str:
         is_whole, schema = False, ""
     if not is_whole:
         raise RunnerError(
-            "this is no whole backup of a store", where=str(path), hint="take another backup"
+            "this is not a complete backup", where=str(path), hint="use another backup"
         )
     require_known(schema)
     return schema

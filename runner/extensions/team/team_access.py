@@ -178,8 +178,8 @@ class RoleRoute(Route):
 
 
 def _refuse(needs: str, session: object, path: str) -> Response:
-    mine = session.person.role if isinstance(session, Member) else "nobody"
-    message, hint = f"this takes the role {needs}, and you are {mine}", "ask an admin of your team"
+    mine = session.person.role if isinstance(session, Member) else "not signed in"
+    message, hint = f"this needs the role {needs}; you are {mine}", "ask an admin of your team"
     if path.startswith("/api/"):
         return JSONResponse({"error": {"message": message, "hint": hint}}, 403)
     return PlainTextResponse(f"{message}\n{hint}\n", 403)

@@ -54,7 +54,7 @@ def _answer(context: TeamContext, me: Person, build: str, given: Given, word: st
     args = (word, item, given.text("reason"))
     found = find_build(context.store, build)
     answer_build(context.store, found, args, me.name, Asked(VIA, seen, four_eyes=context.four_eyes))
-    return Reply(f"{item} {_ANSWERED[word]}", "Its worker goes on")
+    return Reply(f"{item} {_ANSWERED[word]}", "Its worker continues")
 
 
 def try_task_again(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -62,7 +62,7 @@ def try_task_again(context: TeamContext, me: Person, build: str, given: Given) -
     task = given.text("task", needed=True, most=_LONGEST_NAME).strip()
     found = find_build(context.store, build)
     answer_build(context.store, found, ("retry", task, given.text("reason")), me.name, Asked(VIA))
-    return Reply(f"{task} is tried again", "Its worker takes it up")
+    return Reply(f"{task} will be retried", "Its worker picks it up")
 
 
 def cancel_queued(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -72,7 +72,7 @@ def cancel_queued(context: TeamContext, me: Person, build: str, given: Given) ->
     state = cancel_build(context.store, found, me.name, via=VIA)
     if state == "CANCELLED":
         return Reply(f"{found.short} is cancelled")
-    return Reply(f"{found.short} is being ended", "Its worker ends it within seconds", "wait")
+    return Reply(f"{found.short} is stopping", "Its worker stops within seconds", "wait")
 
 
 def retry_queued(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -80,7 +80,7 @@ def retry_queued(context: TeamContext, me: Person, build: str, given: Given) -> 
     del given
     found = find_build(context.store, build)
     retry_build(context.store, found, me.name, via=VIA)
-    return Reply(f"{found.short} is tried again", "A worker takes it")
+    return Reply(f"{found.short} will be retried", "A worker picks it up")
 
 
 # --- the queue ------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def enqueue(context: TeamContext, me: Person, build: str, given: Given) -> Reply
     del build
     wish, tasks = given.text("wish"), given.texts("tasks")
     if wish and tasks:
-        raise RunnerError("a wish in words has no tasks yet", hint="leave the tasks out")
+        raise RunnerError("a request has no tasks yet", hint="omit the tasks")
     wanted = Wanted(
         find_repository(context.store, given.text("repository", needed=True)),
         me.name,
@@ -113,7 +113,7 @@ def _number(given: Given, name: str, most: int) -> int:
         return 0
     number = read_number(typed)
     if not 0 <= number <= most:
-        raise RunnerError(f"{name} is a number up to {most}")
+        raise RunnerError(f"{name} must be a number from 0 to {most}")
     return number
 
 
@@ -126,7 +126,7 @@ def add_member(context: TeamContext, me: Person, build: str, given: Given) -> Re
     name = given.text("name", needed=True, most=_LONGEST_NAME).strip()
     role = given.text("role", needed=True)
     people.add_person(context.store, name, role, _doer(me))
-    return Reply(f"{name} is {role}", "Make them a token now")
+    return Reply(f"{name} is {role}", "Create a token for them now")
 
 
 def change_role(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -134,7 +134,7 @@ def change_role(context: TeamContext, me: Person, build: str, given: Given) -> R
     del build
     name, role = given.text("name", needed=True), given.text("role", needed=True)
     people.set_role(context.store, name, role, _doer(me))
-    return Reply(f"{name} is {role} now")
+    return Reply(f"{name} is now {role}")
 
 
 def give_token(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -145,15 +145,15 @@ def give_token(context: TeamContext, me: Person, build: str, given: Given) -> Re
     secret, token = people.make_token(
         *(context.store, name, _doer(me)), label=given.text("label"), seconds=seconds
     )
-    text = f"the token {token.id} of {name}"
-    return Reply(text, "It is shown now and never again", "ask", secret=secret)
+    text = f"token {token.id} of {name}"
+    return Reply(text, "Copy it now: it is not shown again", "ask", secret=secret)
 
 
 def take_token(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
     """Have a token open nothing any more; who is in by it is out."""
     del build
     token = people.revoke_token(context.store, given.text("token", needed=True), _doer(me))
-    return Reply(f"{token.id} of {token.person} opens nothing any more")
+    return Reply(f"token {token.id} of {token.person} is revoked")
 
 
 def remove_member(context: TeamContext, me: Person, build: str, given: Given) -> Reply:
@@ -161,7 +161,7 @@ def remove_member(context: TeamContext, me: Person, build: str, given: Given) ->
     del build
     name = given.text("name", needed=True)
     people.remove_person(context.store, name, _doer(me))
-    return Reply(f"{name} is gone, and their tokens open nothing")
+    return Reply(f"{name} was removed; their tokens no longer work")
 
 
 def _doer(me: Person) -> Doer:

@@ -103,7 +103,7 @@ def describe_row(one: QueuedBuild, held: str = "") -> BuildRow:
     title = wish.strip("# ") or join_few(one.tasks) or "the whole plan"
     word, tone, sign = one.state.lower(), "run", "●"
     if one.waits:
-        word, tone, sign = "waits for a person", "ask", "?"
+        word, tone, sign = "waits for an answer", "ask", "?"
     elif one.state == PENDING:
         tone, sign = "wait", "○"
     elif one.state in ENDS:
@@ -289,7 +289,7 @@ def describe_item(context: TeamContext, typed: str, item: str, person: Person) -
     known = list_shown(context.store, build.id)
     at = next((place for place, one in enumerate(known) if one.item == item), -1)
     if at < 0:
-        raise RunnerError(f"{item} does not wait any more", code=ExitCode.CONFLICT)
+        raise RunnerError(f"{item} has nothing to approve", code=ExitCode.CONFLICT)
     one = known[at]
     files = read_files(one.document)
     return WaitingItem(

@@ -75,10 +75,10 @@ def set_bound(store: Store, asked: Bound) -> Standing:
 
 def _require_sense(asked: Bound) -> None:
     if asked.period not in PERIODS:
-        raise RunnerError(f"{asked.period!a} is no period", hint="--dollars 200/month, or 10/day")
+        raise RunnerError(f"unknown period {asked.period!a}", hint="--dollars 200/month or 10/day")
     numbers = (asked.dollars or 0.0, asked.share, asked.at_once or 0)
     if not all(0 <= one < float("inf") for one in numbers):
-        raise RunnerError("a bound is a number, 0 or more", hint="--dollars 200/month --at-once 4")
+        raise RunnerError("a limit is a number, 0 or more", hint="--dollars 200/month --at-once 4")
 
 
 def list_standings(store: Store, connection: Connection) -> tuple[Standing, ...]:
@@ -190,7 +190,7 @@ def find_wrong_sums(connection: Connection) -> Iterator[str]:
         total = _sum_claims(connection, row["scope"], row["began"])
         if abs(total - row["used"]) > ROUNDING:
             who = row["scope"] or "the team"
-            yield f"the budget of {who} says ${row['used']:.2f}, and its claims ${total:.2f}"
+            yield f"the budget of {who} is ${row['used']:.2f}, but its claims are ${total:.2f}"
 
 
 def _sum_claims(
@@ -234,7 +234,7 @@ def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) ->
         most = None if at_once in ("", "none") else int(at_once)
     except ValueError as error:
         raise RunnerError(
-            f"this is no bound: {dollars} {at_once}", hint="--dollars 200/month --at-once 4"
+            f"invalid limit: {dollars} {at_once}", hint="--dollars 200/month --at-once 4"
         ) from error
     return Bound(scope, money, period or "month", share, most, by)
 
@@ -252,7 +252,7 @@ def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
         if bound.dollars is not None:
             most = bound.share or bound.dollars / SHARES
             parts += [f"${one.used:.2f} of ${bound.dollars:.2f} a {bound.period}"]
-            parts += [f"until {one.until}", f"${most:.2f} a claim at most"]
+            parts += [f"until {one.until}", f"at most ${most:.2f} per claim"]
         if bound.at_once is not None:
             parts += [f"{one.running} of {plural(bound.at_once, 'build')} at once"]
         if parts:

@@ -220,13 +220,13 @@ class TeamSite:
 
     async def _call(self, act: Act, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise RunnerError("the API takes JSON", hint="Content-Type: application/json")
+            raise RunnerError("the API only accepts JSON", hint="Content-Type: application/json")
         try:
             fields = json.loads(await request.body() or b"{}")
         except (ValueError, RecursionError) as error:
-            raise RunnerError("the body is no JSON") from error
+            raise RunnerError("the body is not valid JSON") from error
         if not isinstance(fields, dict):
-            raise RunnerError("the body is no object")
+            raise RunnerError("the body is not a JSON object")
         reply = await self._act(act, request, Given(fields))
         names = ("text", "next", "tone", "secret", "link")
         return JSONResponse({name: getattr(reply, name) for name in names})

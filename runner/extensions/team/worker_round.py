@@ -102,9 +102,9 @@ class TeamWorker:
             try:
                 if (lack := self._find_lack()) is None:
                     return self._claim()
-                why = f"the disk takes nothing more ({lack}); no new build until it does"
+                why = f"cannot write to the disk ({lack}); no new build until it works"
             except StoreAwayError as error:
-                why = f"{error.message} ({error.detail}); no new build until it does"
+                why = f"{error.message} ({error.detail}); no new build until it answers"
             if why != reported:
                 self.tell(why)
             reported = why
@@ -148,11 +148,11 @@ class TeamWorker:
         self._tell_end(mine, end)
         with suppress(RunnerError):  # the store is away: another time
             for one in trim_clones(self.store, home, cache.most, self.environ):
-                self.tell(f"{short_of(one[:36])}: its clone is taken away, all of it is elsewhere")
+                self.tell(f"{short_of(one[:36])}: removed its clone, which was saved elsewhere")
 
     def _tell_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
         if end.state:
-            state = end.state if end.state != "PENDING" else "handed back"
+            state = end.state if end.state != "PENDING" else "returned to the queue"
             note = f": {end.note}" if end.note else ""
             self.tell(f"{mine.short}: {state}{note}")
         else:
@@ -190,9 +190,9 @@ def require_pace(settings: Settings) -> None:
     """Raise RunnerError where a build would be handed on although its worker lives."""
     if settings.worker_ttl < 2 * settings.worker_beat:
         raise RunnerError(
-            f"worker_ttl ({settings.worker_ttl:g} s) is less than two of worker_beat "
-            f"({settings.worker_beat:g} s): builds would be taken from workers that live",
-            hint="leave both out: 30 and 3",
+            f"worker_ttl ({settings.worker_ttl:g} s) is less than twice worker_beat "
+            f"({settings.worker_beat:g} s): live workers would lose their builds",
+            hint="remove both settings to use the defaults 30 and 3",
         )
 
 
@@ -201,7 +201,7 @@ def require_sandbox(settings: Settings, environ: Mapping[str, str]) -> None:
     sandbox = sandbox_of(settings, environ)
     if not sandbox.encloses:
         raise RunnerError(
-            "a worker builds in a sandbox or not at all, and there is none here",
+            "a worker needs a sandbox, and none is available here",
             detail=sandbox.reason,
-            hint=f'{explain_opening()}; or sandbox = "landlock"',
+            hint=f'{explain_opening()}; or set sandbox = "landlock"',
         )

@@ -53,7 +53,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
         raise RunnerError(
             f"the delivery cursors cannot be read or written: {error}",
             where=str(path),
-            hint="look at the room on the disk; or move the file away: then all is sent again, "
+            hint="check the free disk space; or move the file away to send all events again, "
             "under the same keys",
         ) from error
 
@@ -137,9 +137,9 @@ def require_alone(*, is_ours: bool, where: Path) -> None:
     """Raise RunnerError where another process tells the same already."""
     if not is_ours:
         raise RunnerError(
-            "another process delivers these events already",
+            "another process already delivers these events",
             where=str(where),
-            hint="one is enough; `runner team events --doors` shows how far it is",
+            hint="to see its progress: runner team events --doors",
             code=ExitCode.CONFLICT,
         )
 

@@ -89,7 +89,7 @@ def tell_source(
         return ExitCode.INTERRUPTED
     if behind and not follow:
         names = ", ".join(behind)
-        hint = "the next run sends the rest, or runner team events --deliver"
+        hint = "the next run sends the rest; to send it now: runner team events --deliver"
         raise RunnerError(f"not everything was delivered: {names}", hint=hint, code=ExitCode.FAILED)
     return ExitCode.OK
 
@@ -145,8 +145,8 @@ def require_doors(settings: Settings) -> None:
     """Raise RunnerError if the settings name no receiver."""
     if not settings.has_doors:
         raise RunnerError(
-            "the settings name no receiver of events",
-            hint='events = "nats://HOST:4222", webhook = "https://…" or [telemetry] otlp ='
+            "no receiver of events is set",
+            hint='set events = "nats://HOST:4222", webhook = "https://…" or [telemetry] otlp ='
             ' "http://HOST:4318" in your own settings',
         )
 

@@ -111,7 +111,7 @@ class Poster:
             why = str(error) or type(error).__name__
             raise DoorAwayError(f"no answer: {display(why)[:200]}") from error
         if status in _REDIRECTS:
-            raise DoorAwayError(f"it redirects ({status}), which is not followed")
+            raise DoorAwayError(f"redirect ({status}) not followed")
         if status not in _ACCEPTED:
             raise DoorAwayError(f"it answered {status}", wait=wait)
 

@@ -47,7 +47,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     after = _read_after(given.after)
     if "" in after:
-        raise RunnerError("of which journal?", where="--after", hint="--after JOURNAL:SEQ")
+        raise RunnerError("the number needs a journal", where="--after", hint="--after JOURNAL:SEQ")
     with store_commands.open_team(given, environ) as store:
         build = build_queue.find_build(store, given.build).id if given.build else ""
         outbox = StoreOutbox(event_outbox.StoredEvents(store, build))
@@ -83,7 +83,7 @@ def _tell_doors(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         print(documents.document("doors", delivering=going_on, doors=rows), end="")
     else:
         print("\n".join(_describe_door(row) for row in rows))
-        print("a process delivers" if going_on else "nobody delivers now")
+        print("a process delivers" if going_on else "no process delivers now")
     return ExitCode.FAILED if any(row["fault"] for row in rows) else ExitCode.OK
 
 
@@ -127,7 +127,7 @@ def _read_after(typed: list[str]) -> dict[str, int]:
         match = _KEY.fullmatch(one)
         if match is None:
             raise RunnerError(
-                f"{one!a} names no event", where="--after", hint="--after 120, or JOURNAL:120"
+                f"{one!a} is not a valid event", where="--after", hint="--after 120 or JOURNAL:120"
             )
         found[match["journal"] or ""] = int(match["seq"])
     return found

@@ -160,21 +160,21 @@ def _stamp_plan(project: Project) -> tuple[int, ...]:
 
 
 _FIGURES = {
-    "builds": ("counter", "end", "Runs of a build that are over, by how they ended."),
+    "builds": ("counter", "end", "Finished runs of a build, by result."),
     "attempts": ("counter", "ending", "Attempts at tasks."),
     "attempt_failures": ("counter", "class", "Attempts that failed, by class."),
-    "attempt_refusals": ("counter", "check", "Attempts refused, by the first check that did."),
-    "tasks_blocked": ("counter", "reason", "How often a task was BLOCKED."),
-    "recoveries": ("counter", "", "Runs that took up the work of a killed one."),
-    "person_waits": ("counter", "kind", "Waits that a person ended."),
-    "person_wait_seconds": ("counter", "kind", "How long those waits were."),
+    "attempt_refusals": ("counter", "check", "Rejected attempts, by the first failed check."),
+    "tasks_blocked": ("counter", "reason", "Times a task was BLOCKED."),
+    "recoveries": ("counter", "", "Runs that resumed the work of a killed run."),
+    "person_waits": ("counter", "kind", "Waits for a person that ended."),
+    "person_wait_seconds": ("counter", "kind", "Duration of waits for a person."),
     "tokens": ("counter", "direction", "Tokens that implementers reported."),
     "dollars": ("counter", "", "Dollars that implementers reported."),
     "tool_calls": ("counter", "", "Tool calls that implementers reported."),
-    "builds_running": ("gauge", "", "Whether a run goes on."),
-    "tasks": ("gauge", "state", "The plan's tasks as they stand, DONE by its grade."),
-    "person_waiting": ("gauge", "kind", "What waits for a person."),
-    "journal_unread_bytes": ("gauge", "", "What the next scrape goes on with."),
+    "builds_running": ("gauge", "", "Whether a run is active."),
+    "tasks": ("gauge", "state", "Tasks of the plan by status, DONE by grade."),
+    "person_waiting": ("gauge", "kind", "Items that wait for a person."),
+    "journal_unread_bytes": ("gauge", "", "Position where the next scrape continues."),
 }
 """Kind, label beside `build` and `folder`, and what it is."""
 
@@ -274,7 +274,7 @@ class _Collected:
 def _families(folders: list[Folder]) -> Iterator[Metric]:
     names = ("build", "folder")
     readable = core.GaugeMetricFamily(
-        "runner_journal_readable", "Whether a build's figures are here.", labels=names
+        "runner_journal_readable", "Whether the metrics of a build are available.", labels=names
     )
     families = {}
     for name, (kind, label, what) in _FIGURES.items():
@@ -314,9 +314,9 @@ def _queue_families(queue: TeamFigures | None) -> Iterator[Metric]:
     what = "Whether the team's store answers."
     yield core.GaugeMetricFamily("runner_store_up", what, value=int(queue is not None))
     family = core.GaugeMetricFamily(
-        "runner_queue_builds", "The team's builds that are not over, by state.", labels=("state",)
+        "runner_queue_builds", "Unfinished builds of the team, by state.", labels=("state",)
     )
-    what = "The team's budgets of this period; no repository: that of the whole team."
+    what = "Budgets of the team in this period; without a repository, of the whole team."
     budgets = core.GaugeMetricFamily("runner_budget_dollars", what, labels=("repository", "part"))
     if queue is not None:
         for state, number in queue.states.items():

@@ -7,34 +7,34 @@ from runner.operations.row import Operation, flag, option
 ROWS = (
     Operation(
         "team events",
-        "events of a team's builds; with --deliver sent to your receivers",
+        "show events of a team's builds, or send them to your receivers (--deliver)",
         "runner.extensions.telemetry.events_command:execute",
         (
             option(
-                "--after", "[JOURNAL:]SEQ", "only newer ones; again for each journal", times="again"
+                "--after", "[JOURNAL:]SEQ", "only newer; repeat for each journal", times="again"
             ),
-            flag("--follow", "go on as events come", "-f"),
-            flag("--team", "with --deliver and --doors: of the team's store, not of this folder"),
-            option("--build", "ID", "of one build in it", default=""),
-            option("--store", "URL", "another store, or its path", default=""),
-            flag("--deliver", "tell the receivers of your settings; --follow"),
-            flag("--doors", "those receivers, and how far each one is"),
+            flag("--follow", "keep waiting for new events", "-f"),
+            flag("--team", "with --deliver or --doors: use the team's store, not this folder"),
+            option("--build", "ID", "events of one build", default=""),
+            option("--store", "URL", "another store (URL or path)", default=""),
+            flag("--deliver", "send to the receivers in your settings; combine with --follow"),
+            flag("--doors", "show those receivers and their progress"),
             option("--beside", "", "", kind=int, default=0, shown=False),
-            flag("--json", "a JSON object a line"),
+            flag("--json", "one JSON object per line"),
         ),
         output="doors",
         effects="writes sends",
         role="operator",
         examples="""\
-Each event is named by its journal and its number there; after a break, go on with both.
+Each event has a journal and a number in it; to continue after a break, pass both.
 
 examples:
-  runner team events --follow --json             of all builds of the team's store
+  runner team events --follow --json             all builds in the team's store
   runner team events --build 3f2 --after JOURNAL:12 --json
   runner team events --deliver --follow   this folder's, to the receivers of your settings
-  runner team events --doors                     how far each of them is
+  runner team events --doors                     progress of each receiver
 """,
     ),
 )
 
-LOG_FLAGS = (flag("--events", "an event a line, named by its journal and its number there"),)
+LOG_FLAGS = (flag("--events", "one event per line, with its journal and number"),)

@@ -134,6 +134,6 @@ def _require_library() -> None:
             found = None
         if found is None:
             raise RunnerError(
-                "traces need the SDK of OpenTelemetry, which is not installed",
+                "traces need the OpenTelemetry SDK, which is not installed",
                 hint=install_hint("telemetry"),
             )

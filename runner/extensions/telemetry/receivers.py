@@ -95,10 +95,10 @@ def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
 
 def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
-    hint = 'webhook_key_env = "NAME" names it; make one: echo whsec_$(openssl rand -base64 32)'
+    hint = 'set webhook_key_env = "NAME"; to make a key: echo whsec_$(openssl rand -base64 32)'
     if not name or not environ.get(name):
-        what = f"the variable {name} is not set" if name else "no variable is named"
-        raise RunnerError(f"webhooks are signed, and {what}", where="webhook_key_env", hint=hint)
+        what = f"the variable {name} is not set" if name else "webhook_key_env is not set"
+        raise RunnerError(f"no key to sign webhooks: {what}", where="webhook_key_env", hint=hint)
     value = environ[name]
     key = value.encode()
     if value.startswith(_PREFIX):
@@ -110,7 +110,7 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
             key = b""
     if len(key) < _LEAST_KEY:
         raise RunnerError(
-            f"the key in {name} is shorter than {_LEAST_KEY} bytes, or no base64",
+            f"the key in {name} is shorter than {_LEAST_KEY} bytes, or not valid base64",
             where="webhook_key_env",
             hint=hint,
         )
@@ -204,7 +204,7 @@ class NatsDoor:
             wanted = api.StreamConfig(
                 name=STREAM,
                 subjects=[f"{SUBJECTS}.>"],
-                description="what happened in builds; message ids are JOURNAL:SEQ",
+                description="events of builds; message ids are JOURNAL:SEQ",
                 max_age=self._days * _DAY,
                 duplicate_window=WINDOW,
             )

@@ -100,13 +100,13 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
 class Fate(StrEnum):
     """What became of a test that passed before."""
 
-    FAILS = "as it was fails on this code"
+    FAILS = "fails in its earlier version on this code"
     GONE = "is gone"
     SKIPPED = "is skipped now"
     EXPECTED = "is expected to fail now"
     FEWER = "runs fewer cases"
     BROKEN = "passed before and fails"
-    UNRUN = "could not run on this code as before"
+    UNRUN = "could not run in its earlier version on this code"
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,11 +247,11 @@ class Asking:
         meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
         if one.fate is Fate.UNRUN:
-            severity, hint = Severity.WARNING, "see what its expectations have become"
+            severity, hint = Severity.WARNING, "check what it expects now"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
         elif self.context.by_person and is_excused(one.file, self.context.task):
-            severity, hint = Severity.WARNING, "see that it is meant"
+            severity, hint = Severity.WARNING, "check that it is intended"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 600
-_NO_MAP = "let the build write source maps (tsconfig.json: sourceMap: true), or load the sources"
+_NO_MAP = "make the build write source maps (tsconfig.json: sourceMap: true), or test the sources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +147,12 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
 
 def _make_translated(language: str, path: str, measured: Measured) -> Unmeasured:
     ran = f"in a build ({min(measured.builds)})" if measured.builds else "translated"
-    why = f"{language} ran {ran}, and no source map leads back to it"
+    why = f"{language} ran {ran}, without a source map to this file"
     return Unmeasured(language, path, why, _NO_MAP)
 
 
 def _make_unseen(language: str, path: str, environment: Mapping[str, str]) -> Unmeasured:
-    why = f"no {language} of the test contracts was seen"
+    why = f"the test contracts ran no {language} that can be measured"
     return Unmeasured(language, path, why, _needed(path, environment))
 
 

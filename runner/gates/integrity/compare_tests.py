@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "integrity"
-ASKED = "keep it green, or say which expectation of the plan asks for this"
+ASKED = "keep it passing, or name the part of the plan that requires this"
 """The hint of a question, for whoever may still repair it."""
-_STAYS = "a test that has landed stays as it is: leave it, or let a task list {path} exactly"
-_UNREAD = "a test that has landed stays: leave it, or have a person review it: --review prompt"
+_STAYS = "landed tests must not change: restore it, or list {path} exactly in a task"
+_UNREAD = "landed tests must not change: restore it, or review it yourself: --review prompt"
 _LISTED = "the task lists {path} exactly, so this only warns: check that it is intended"
-_ABLE = "take it out: every test must run, and be able to fail"
-_IDLE = "assert what the code must do, so that it can fail"
+_ABLE = "remove it: every test must run, and must be able to fail"
+_IDLE = "assert the code's behaviour: the test must be able to fail"
 
 
 def is_excused(path: str, task: Task) -> bool:
@@ -86,7 +86,7 @@ def _find_deleted(
     names = {body.name for body in _tests(change.path, change.content)}
     for body in named:
         if body.name not in names and body.code not in kept:
-            message = f"the test {body.name} is gone (line {body.line} before)"
+            message = f"the test {body.name} was removed (formerly line {body.line})"
             yield body.line, message, meant(change.path, body.name)
 
 

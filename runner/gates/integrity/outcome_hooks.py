@@ -47,7 +47,7 @@ def find_added_hooks(old: bytes | None, new: bytes) -> Iterator[Weakness]:
             known[code] -= 1
         else:
             first = code.splitlines()[0]
-            what = "can change how tests end" if grave else "is called on how tests end"
+            what = "can change test results" if grave else "is called with test results"
             yield Weakness(line, f"`{first[:80]}` {what}", grave)
 
 

@@ -44,8 +44,8 @@ _LONGEST = 120
 NO_BODY = "no function body to replace"
 NO_TIME = "out of time"
 NO_BUILD = "the stubbed code does not build"
-OTHER_BUILD = "the tests may run a build that the change holds"
-NO_CONTRACT = "no contract that must pass"
+OTHER_BUILD = "the tests may run a build that is part of the change"
+NO_CONTRACT = "no test contract that must pass"
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ def run_stub(
     gates = () if any(one.kind == "test" for one in asked) else asked
     if not stubbed:
         unread = next(_find_unread(context), "")
-        shown.unmeasured = f"no syntax tree of {unread}" if unread else NO_BODY
+        shown.unmeasured = f"cannot parse {unread}" if unread else NO_BODY
         return
     if not (contracts or gates):
         shown.unmeasured = NO_CONTRACT
@@ -168,9 +168,9 @@ def _refuse_stub(check: Check, shown: Shown, context: GateContext) -> Iterator[F
         message=f"no test contract fails when {_join(names)} raises an exception",
         path=path,
         line=line,
-        hint=f"add a test that calls {names[0]} and compares its result, and have it run by a test"
-        " contract whose exit code tells that a test failed",
-        detail="\n".join(f"passes all the same: {one}" for one in shown.passing),
+        hint=f"add a test that calls {names[0]} and compares its result; a test contract must run"
+        " it and report its failure in the exit code",
+        detail="\n".join(f"still passes: {one}" for one in shown.passing),
     )
 
 
@@ -264,7 +264,7 @@ def _ask_about_small_changes(check: Check, shown: Shown, context: GateContext) -
         path=first.path,
         line=first.line,
         severity=Severity.QUESTION,
-        hint="add a test that compares the result with the value that it must have",
+        hint="add a test that compares the result with the expected value",
         detail="\n".join(line for one in shown.survived for line in rows(one)),
     )
 

@@ -82,7 +82,7 @@ def findings(
     if not all(_passes_before(one, context) for one in checks):
         return ()
     severity = Severity.WARNING if context.by_person else Severity.QUESTION
-    hint = "add a test of what the change adds: it must fail until that is there"
+    hint = "add a test of what the change adds: it must fail without the change"
     return (Finding(CHECK, "no test fails without this change", severity=severity, hint=hint),)
 
 
@@ -95,7 +95,7 @@ def _require(id_: str) -> Finding:
     return Finding(
         check=id_,
         message=f"{id_} passes without the implementation, so it proves nothing",
-        hint="add a test of what the task adds: it must fail until that is there",
+        hint="add a test of what the task adds: it must fail without the implementation",
     )
 
 

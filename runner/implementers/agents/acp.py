@@ -28,11 +28,11 @@ _LINES: Mapping[str, tuple[str, str]] = {
 """The line of an agent that is known, and how a person gets it."""
 _SIGNS = (
     Sign(r"authentication required|auth_required|not logged in", Failure.DETERMINISTIC,
-         "log in with the agent itself, or let its key through: agent_env in your own settings"),
+         "log in with the agent itself, or pass its key with agent_env in your own settings"),
     Sign(r"did not start|exit 12[67]\b|of the protocol, and we speak", Failure.DETERMINISTIC,
-         'look at acp_command in your own settings, such as acp_command = "gemini --acp"'),
+         'check acp_command in your own settings, such as acp_command = "gemini --acp"'),
     Sign(r"refuses to go on|limit of (?:tokens|requests)", Failure.SEMANTIC,
-         "make the task smaller, or say more of what is wanted"),
+         "make the task smaller, or describe it in more detail"),
 )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ class Client:
         opened = self._open(known)
         self.session = _text(opened.get("sessionId"))
         if not self.session:
-            raise _Over("it opened a session without a name")
+            raise _Over("its new session has no ID")
         if self.model:
             self._choose_model(opened)
         content = [{"type": "text", "text": prompt}]
@@ -128,7 +128,7 @@ class Client:
             emit("usage", **{name: usage.get(name) for name in usage})
         reason = _text(done.get("stopReason"))
         if reason != "end_turn":
-            raise _Over(_STOPS.get(reason, f"it stopped: {reason or 'it did not say why'}"))
+            raise _Over(_STOPS.get(reason, f"it stopped: {reason or 'it gave no reason'}"))
         emit("end")
 
     def cancel(self) -> None:
@@ -144,7 +144,7 @@ class Client:
         asked = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": who}
         known = self.request("initialize", asked)
         if isinstance(known, _Refusal):
-            known.end("it did not begin")
+            known.end("it failed to initialize")
         version = known.get("protocolVersion")
         # To Python `true` equals 1. Who cannot speak the version that was answered ends the
         # session (ACP, "Initialization").
@@ -163,7 +163,7 @@ class Client:
             if not isinstance(self.request("authenticate", {"methodId": method}), _Refusal):
                 opened = self.request("session/new", asked)
         if isinstance(opened, _Refusal):
-            opened.end("it opened no session")
+            opened.end("it failed to open a session")
         return opened
 
     def _choose_model(self, opened: Mapping[str, Any]) -> None:
@@ -219,7 +219,7 @@ class Client:
         code = self.wire.end()
         last = [line for line in self.wire.last_errors.splitlines() if line.strip()]
         why = f": {last[-1].strip()}" if last else ""
-        return f"the agent ended with exit {code} before it had answered{why}"
+        return f"the agent ended with exit {code} before it answered{why}"
 
     # --- what the agent says ------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class Client:
         options = list(_rows(params.get("options")))
         call = _object(params.get("toolCall"))
         if params.get("sessionId") != self.session or not options or not call:
-            error = {"code": _BAD_PARAMS, "message": "this is no question of this session"}
+            error = {"code": _BAD_PARAMS, "message": "this question is not about this session"}
             self._send({"id": number, "error": error})
             return
         key = _text(call.get("toolCallId"))
@@ -310,7 +310,7 @@ class Client:
 
 def _refusal(error: object) -> _Refusal:
     fields = _object(error)
-    words = _text(fields.get("message")) or "it did not say why"
+    words = _text(fields.get("message")) or "it gave no reason"
     data = fields.get("data")
     more = data if isinstance(data, str) else json.dumps(data) if data else ""
     return _Refusal(fields.get("code"), f"{words} {more}".strip()[:_LONGEST_TEXT])

@@ -63,7 +63,7 @@ def answer_permission(asked: Asked, options: Sequence[Mapping[str, Any]]) -> Per
                 chosen = {"outcome": "selected", "optionId": one["optionId"]}
                 return PermissionReply(chosen, {"allowed": not why, "why": why})
     return PermissionReply(
-        {"outcome": "cancelled"}, {"allowed": False, "why": why or "it offered no fitting answer"}
+        {"outcome": "cancelled"}, {"allowed": False, "why": why or "it offered no matching answer"}
     )
 
 
@@ -135,7 +135,7 @@ def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
                 return ""
             if code is None:
                 command.end()
-                return "the rules gave no answer in time"
+                return "the permission rules did not answer in time"
             return command.read(_LONGEST)[1].decode("utf-8", "replace").strip() or "refused"
         finally:
             command.forget()
@@ -146,7 +146,7 @@ def _by_rules(asked: Asked, kind: str) -> str:
     try:
         rules = hooks.Rules.read(Path(asked.rules))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "the rules cannot be read"
+        return "the permission rules cannot be read"
     if kind == "switch_mode" and not rules.writes:
         return "this session only reads"
     raw = asked.call.get("rawInput")
@@ -159,5 +159,5 @@ def _by_rules(asked: Asked, kind: str) -> str:
     for subject in subjects or [""]:
         word = rules.book.word(tool, subject)
         if word.permit is not Permit.ALLOW:
-            return f"{word} does not let it"
+            return f"{word} does not allow it"
     return ""

@@ -216,9 +216,9 @@ def scrub_files(tree: Path, secrets: tuple[str, ...], since: int) -> tuple[Findi
 def _finding(path: str, what: str) -> Finding:
     return Finding(
         CHECK,
-        f"the login of the agent program stands in {'the ' * (what != 'this')}{what} file",
+        f"the login of the agent program is in {'the ' * (what != 'this')}{what} file",
         path=path,
-        hint="leave the variables and files of the login alone; nothing of them belongs here",
+        hint="do not copy the variables or files of the login into the project",
     )
 
 

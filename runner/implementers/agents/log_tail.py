@@ -124,8 +124,8 @@ class Following:
         self._quiet_since = None
         rest = self._rest.decode("utf-8", "replace").strip()
         last = rest if rest and not rest.startswith("{") else self._last
-        note = f"it says: {last}" if last else "it may wait for the network or a login"
-        self._transcript.tell(f"nothing for {self._patience:g} s; {note}")
+        note = f"last output: {last}" if last else "it may be waiting for the network or a login"
+        self._transcript.tell(f"no output for {self._patience:g} s; {note}")
 
     def _judge(self) -> None:
         """End the program where it is in a circle, hopeless, or has used up what it may."""

@@ -147,7 +147,7 @@ def _claude_result(row: Row, into: Transcript) -> None:
 def _claude_retry(row: Row, into: Transcript) -> None:
     """It tries again by itself, for minutes: with a bad key, too."""
     status, why = _count(row, "error_status"), _text(row, "error")
-    into.tell(f"the provider answers {status} {why}; trying again")
+    into.tell(f"the provider answered {status} {why}; retrying")
     if status in _NEVER_BETTER:
         into.record_failure(f"{status} {why}")
         into.hopeless = True

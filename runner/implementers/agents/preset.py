@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 _LOGIN = "log in with the program itself, or set its key in your environment"
-_MODEL = "name another one: [model] in your settings"
-_MONEY = "look at the account of the provider"
-_OPTION = "its version does not take this; update it, or use agent_command"
+_MODEL = "choose another model: [model] in your settings"
+_MONEY = "check your account at the provider"
+_OPTION = "its version does not support this; update it, or use agent_command"
 LONGEST_WAIT = 24 * 3600.0
 _UNITS = {"m": 60.0, "h": 3600.0}
 

@@ -90,7 +90,7 @@ class Calls:
         """The finding that ends an attempt whose calls go in a circle."""
         if not (message := self.repeated):
             return None
-        hint = "an answer does not change by asking again: change a file, or say what is missing"
+        hint = "the same call gets the same answer: change a file, or say what is missing"
         return Finding(LOOP, message, hint=hint)
 
 
@@ -285,7 +285,7 @@ def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End
     if ran.ended in (Ended.HARD, Ended.IDLE):
         return Ending(plainly, cause.failure if cause and transcript.error else Failure.TRANSIENT)
     if not transcript.error and (crash := find_crash(ran)):
-        hint = f"run {name} yourself; the log has all it said"
+        hint = f"run {name} yourself; the log has its full output"
         return Ending(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
     message = f"{name} failed: {_line(words or transcript.text)}"
     if cause is None:
@@ -316,7 +316,7 @@ def find_crash(ran: Ran) -> str:
 
 def _out_of(setting: Setting, limit: str, what: str) -> Ending:
     hint = f"{setting.context.left.to_raise(limit)}, or make the task smaller"
-    return Ending(Finding(BUDGET, f"{setting.name} was ended: the budget has {what}", hint=hint))
+    return Ending(Finding(BUDGET, f"{setting.name} was ended: the budget allows {what}", hint=hint))
 
 
 def _amount(left: Allowance, limit: str) -> str:
@@ -328,4 +328,4 @@ def _amount(left: Allowance, limit: str) -> str:
 def _line(words: str) -> str:
     """The last line that says something."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
-    return lines[-1][:_LONGEST_REASON] if lines else "it did not say why"
+    return lines[-1][:_LONGEST_REASON] if lines else "it gave no reason"

@@ -80,7 +80,7 @@ def _read(text: str, at: int, depth: int = 0) -> _Value:
         return _read_many(text, at, depth)
     found = _WORD.match(text, at)
     if found is None:
-        raise JSONDecodeError("a value was expected", text, at)
+        raise JSONDecodeError("expected a value", text, at)
     words = {"true": True, "false": False, "null": None}
     word = found[0]
     return _Value(words[word] if word in words else float(word), at, found.end())
@@ -98,7 +98,7 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
             key = _read(text, at, _DEEPEST)
             name, at = str(key.of), _skip(text, key.end)
             if text[at : at + 1] != ":":
-                raise JSONDecodeError("a colon was expected", text, at)
+                raise JSONDecodeError("expected a colon", text, at)
             at += 1
         value = _read(text, at, depth + 1)
         items.append(value)
@@ -109,7 +109,7 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
         if text[at : at + 1] == ",":
             at = _skip(text, at + 1)
         elif text[at : at + 1] != close:
-            raise JSONDecodeError("a comma was expected", text, at)
+            raise JSONDecodeError("expected a comma", text, at)
     return _Value(members if is_object else items, start, at + 1)
 
 
@@ -164,7 +164,7 @@ def read_task_master(text: str) -> ForeignPlan:
     try:
         whole = _read(text, 0)
     except JSONDecodeError as error:
-        raise RunnerError(f"this is no JSON: {error}", hint="look at that line") from None
+        raise RunnerError(f"not valid JSON: {error}", hint="fix that line") from None
     lines = _Lines(text)
     tasks: list[ForeignTask] = []
     for tag, listed in _tags(whole):
@@ -234,12 +234,12 @@ def read_beads(text: str) -> ForeignPlan:
         try:
             value = _read(text, begin)
         except JSONDecodeError:
-            left.append((number, "is no JSON"))
+            left.append((number, "is not valid JSON"))
             continue
         if isinstance(value.of, dict) and _name(value.get("id")):
             tasks.append(_of_beads(value, number, parents, left))
         else:
-            left.append((number, "is no issue"))
+            left.append((number, "is not an issue"))
     return ForeignPlan(Form.BEADS, tuple(with_children(tasks, parents)), tuple(left))
 
 
@@ -329,7 +329,7 @@ def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str
     found = _HEAD.match(text)
     head = _read_head(found["head"]) if found else None
     if found is None or head is None or not _plain(head.get("id")):
-        raise RunnerError("this is no task of Backlog.md: its head cannot be read")
+        raise RunnerError("not a Backlog.md task: its front matter cannot be read")
     mark, state = None, State.OPEN
     if status := _STATUS.search(text, found.start("head"), found.end("head")):
         mark = Mark(status.start("word"), status.end("word"), done, still_open)

@@ -75,9 +75,9 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     if found is None:
         return None
     by, program = code_span(found.by), code_span(found.program)
-    message = f"cannot fail: {by} swallows the exit of {program}"
+    message = f"cannot fail: {by} swallows the exit code of {program}"
     if found.by.startswith("&>"):
-        message = f"cannot fail where /bin/sh is no bash: `&` starts {program} and goes on"
+        message = f"cannot fail if /bin/sh is not bash: `&` runs {program} in the background"
     return NoProof(found.by, message, f"write it as {code_span(found.right)}")
 
 

@@ -36,4 +36,4 @@ def find_bypass(command: Simple) -> str:
 
 def without_bypass(word: str, whole: str = "the command") -> str:
     """Return what to do about a word of the `whole` that leaves checks out."""
-    return f"take `{word}` out of {whole}"
+    return f"remove `{word}` from {whole}"

@@ -100,9 +100,9 @@ class Proxy:
         """Remember what `close` reports."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
-        hint = f' (your own settings may allow it: registries = ["{name}"])' if allow else ""
+        hint = f' (to allow it in your own settings: registries = ["{name}"])' if allow else ""
         if len(self._refused) < _REMEMBERED:
-            self._refused[f"{request.authority[:300]} was not reached: {why}{hint}"] = None
+            self._refused[f"{request.authority[:300]} could not be reached: {why}{hint}"] = None
 
 
 # --- one request ----------------------------------------------------------------------
@@ -129,14 +129,14 @@ def parse_request(head: bytes) -> Request:
     # A bare LF, a bare CR or a folded line is read in two ways by two servers: request smuggling
     # (RFC 9112, sections 2.2, 5.2 and 11.2).
     if match is None or any(b"\n" in line or b"\r" in line or line[:1] in b" \t" for line in lines):
-        raise Refused(400, "that is no request to a proxy")
+        raise Refused(400, "not a valid proxy request")
     method, target = match[1].decode(), match[2].decode("latin-1")
     if method == "CONNECT":
         return Request(*_place(target, 443), method)
     scheme, separator, rest = target.partition("://")
     plain = rest.isascii() and rest.isprintable()
     if scheme.lower() != "http" or not separator or not plain:
-        raise Refused(400, "this proxy speaks CONNECT, and http:// in absolute form")
+        raise Refused(400, "this proxy supports only CONNECT and absolute http:// URLs")
     end = next((at for at, letter in enumerate(rest) if letter in "/?#"), len(rest))
     path = rest[end:].partition("#")[0]
     kept = tuple(line for line in lines if line.partition(b":")[0].strip().lower() not in _OF_A_HOP)
@@ -148,19 +148,19 @@ def _body(headers: tuple[bytes, ...]) -> int:
     """Bytes of the body (RFC 9112, section 6.3); in pieces of unsaid length it is not taken."""
     fields = [line.partition(b":") for line in headers]
     if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in fields):
-        raise Refused(411, "the length of the body must be told")
+        raise Refused(411, "the request needs a Content-Length")
     # Several lengths that differ are an error and not a choice (RFC 9112, section 6.3): one of the
     # two servers would take the rest for another request.
     sizes = {size.strip() for name, _, size in fields if name.strip().lower() == b"content-length"}
     if len(sizes) > 1 or not all(_SIZE.fullmatch(size) for size in sizes):
-        raise Refused(400, "the length of the body is told in two ways, or in none")
+        raise Refused(400, "the request has an invalid or ambiguous Content-Length")
     return max(map(int, sizes), default=0)
 
 
 def _place(authority: str, default: int) -> tuple[str, int]:
     match = _AUTHORITY.fullmatch(authority)
     if match is None:
-        raise Refused(400, "that names no host")
+        raise Refused(400, "the request names no valid host")
     # `host.` is the same host (RFC 1034, section 3.1): without this it would pass by a list of
     # names.
     return match[1].lower().removesuffix("."), int(match[2] or default)

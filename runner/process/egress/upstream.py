@@ -87,7 +87,7 @@ class UpstreamConnector:
             return found
         public = [address for address in found if not is_private(address)]
         if not public:
-            raise CannotReach("its address is one of a private network", is_private=True)
+            raise CannotReach("its address is in a private network", is_private=True)
         return public
 
     def _through(
@@ -108,7 +108,7 @@ class UpstreamConnector:
             return server, _accept(server)
         except (OSError, CannotReach) as problem:
             server.close()
-            why = problem.why if isinstance(problem, CannotReach) else "your own proxy broke off"
+            why = problem.why if isinstance(problem, CannotReach) else "your own proxy disconnected"
             raise CannotReach(why) from problem
 
 
@@ -130,7 +130,7 @@ def _resolve(host: str, port: int) -> Iterator[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
-        raise CannotReach("its name is not known") from problem
+        raise CannotReach("unknown host name") from problem
     for _family, _kind, _protocol, _name, address in found:
         yield str(address[0])
 
@@ -171,9 +171,9 @@ def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | Non
         parts = urlsplit(address if "://" in address else f"http://{address}")
         port = parts.port or 80
     except ValueError as error:
-        raise CannotReach("your own proxy has no address that can be read") from error
+        raise CannotReach("the address of your own proxy is invalid") from error
     if parts.scheme != "http" or not parts.hostname:
-        raise CannotReach(f"your own proxy is one of {parts.scheme}, and only http is spoken")
+        raise CannotReach(f"your own proxy uses {parts.scheme}, but only http is supported")
     user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if parts.username else ""
     return Upstream(parts.hostname, port, basic)
@@ -200,7 +200,7 @@ def _accept(server: socket.socket) -> bytes:
     status = head.split(b"\r\n")[0].split(b" ")
     if len(status) < 2 or not status[1].startswith(b"2"):  # noqa: PLR2004 - version, status, words
         reason = b" ".join(status[1:]).decode("latin-1")[:100]
-        raise CannotReach(f"your own proxy says no: {reason}")
+        raise CannotReach(f"your own proxy refused: {reason}")
     return rest
 
 

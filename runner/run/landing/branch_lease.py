@@ -136,8 +136,8 @@ class BranchLease:
             if self._swap_in(there, seen, reason) and self._is_alone(reason):
                 return
         raise PublishError(
-            f"the lease of {display(self.branch)} moves while it is to be taken",
-            hint="others begin at this very moment: `runner team lease` shows who; then run again",
+            f"the lease of {display(self.branch)} changed while it was being taken",
+            hint="another run is starting now: see `runner team lease`, then run again",
             code=ExitCode.CONFLICT,
         )
 
@@ -271,10 +271,10 @@ class BranchLease:
         whose = (
             f"{display(self.branch)} is being built {self._lost}"
             if value
-            else (f"the lease of {display(self.branch)} is gone from {display(self.name)}")
+            else (f"the lease of {display(self.branch)} no longer exists in {display(self.name)}")
         )
         why = f" ({display(self._lost.reason)})" if self._lost.reason else ""
-        self.trouble = f"{whose}{why}: nothing more lands here, and what is proven is kept"
+        self.trouble = f"{whose}{why}: nothing more lands here; proven work is saved"
         self.on_loss()
 
     @property
@@ -338,8 +338,8 @@ class BranchLease:
         if tip != head.commit or head.ref != self._branch_ref:
             name, branch = display(self.name), display(self.branch)
             raise PublishError(
-                f"{branch} here and in {name} are not the same any more: nothing lands",
-                hint=f"git pull --rebase {name} {branch}, push what is yours; then run again",
+                f"{branch} here and in {name} have diverged, so nothing lands",
+                hint=f"git pull --rebase {name} {branch}, push your commits, then run again",
                 code=ExitCode.CONFLICT,
             )
         self._tip = tip
@@ -348,12 +348,12 @@ class BranchLease:
         name, branch = display(self.name), display(self.branch)
         if came.swap is Swap.MOVED:
             return (
-                f"somebody pushed to {branch} of {name} meanwhile: git pull --rebase {name} "
-                f"{branch}, then run again; what is proven is kept"
+                f"somebody pushed to {branch} of {name} during the run: git pull --rebase {name} "
+                f"{branch}, then run again; proven work is saved"
             )
         self.memory.keep_open(self.branch, is_open=False)
         output = " ".join(display(came.output).split())
-        return f"{name} does not take the push to {branch}: {output}; what is proven is kept"
+        return f"{name} rejected the push to {branch}: {output}; proven work is saved"
 
     # --- the end ------------------------------------------------------------------------
 

@@ -164,13 +164,13 @@ def adopt(repository: Repository, branch: str) -> Adopted:
     head = repository.head().commit or ""
     commit = repository.resolve(f"refs/heads/{branch}") or repository.resolve(branch)
     if commit is None:
-        raise RunnerError(f"there is no branch {branch}", hint="git branch --list 'draft/*'")
+        raise RunnerError(f"branch {branch} not found", hint="git branch --list 'draft/*'")
     base = _common(repository, head, commit)
     made = changes_between(repository, base or None, commit)
     changes = tuple(change for change in made if not _is_own_document(repository, base, change))
     if not changes:
         raise RunnerError(
-            f"{branch} changes nothing that is not here already",
+            f"{branch} has no changes that are not already here",
             hint=f"git log {head[:12]}..{branch}",
         )
     # in git's own folder, where the files of a merge by lines are in nobody's way

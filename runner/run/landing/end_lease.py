@@ -64,7 +64,7 @@ class EndLease(BranchLease):
                 return
         if not self.trouble and came.swap is Swap.MOVED:
             whose = f"{display(self.branch)} of {display(self.name)}"
-            self.trouble = f"somebody pushed to {whose} as this was to be published"
+            self.trouble = f"somebody pushed to {whose} during publishing"
         self.trouble = self.trouble or self._explain(came)
         raise PublishError(self.trouble, hint="runner run", code=ExitCode.CONFLICT)
 
@@ -79,7 +79,7 @@ def open_lease(
     head = repository.find_head()
     if head.detached or not head.ref.startswith(HEADS):
         hint = "git switch NAME"
-        raise RunnerError("publish needs a branch, and none is checked out", hint=hint)
+        raise RunnerError("publish needs a branch, but none is checked out", hint=hint)
     memory = LeaseMemory(cache)
     if head.ref.startswith(_APART):
         branch = head.ref.removeprefix(_APART)
@@ -98,7 +98,7 @@ def go_apart(repository: Repository, name: str, environ: Mapping[str, str]) -> s
     """
     head = repository.find_head()
     if head.detached or not head.ref.startswith(HEADS):
-        raise RunnerError("publish needs a branch, and none is checked out", hint="git switch NAME")
+        raise RunnerError("publish needs a branch, but none is checked out", hint="git switch NAME")
     branch = head.ref.removeprefix(_APART).removeprefix(HEADS)
     ref, apart = f"{HEADS}{branch}", f"{_APART}{branch}"
     with Remote(repository, name, environ) as remote:
@@ -118,8 +118,8 @@ def _leave(repository: Repository, name: str, branch: str, tip: str) -> None:
     here, apart = repository.resolve(f"{HEADS}{branch}") or "", f"{_APART}{branch}"
     if not repository.is_ancestor(here, tip):
         raise PublishError(
-            f"{display(branch)} has commits that {display(name)} has not: "
-            "they would be pushed along",
+            f"{display(branch)} has commits that {display(name)} does not have: "
+            "publishing would push them as well",
             hint=f"git push {display(name)} {display(branch)}, then run again",
             code=ExitCode.PERSON,
         )
@@ -140,8 +140,8 @@ def join(repository: Repository, name: str, branch: str, tip: str) -> bool:
     if merged.conflicts:
         paths = ", ".join(display(path) for path in merged.conflicts[:5])
         raise PublishError(
-            f"{display(name)} has commits of {display(branch)} that do not fit what is built "
-            f"here: {paths}",
+            f"{display(name)} has commits of {display(branch)} that conflict with what "
+            f"was built here: {paths}",
             hint=f"git pull --no-rebase {display(name)} {display(branch)}, resolve and commit; "
             "then run again",
             code=ExitCode.CONFLICT,
@@ -165,7 +165,7 @@ def go_home(repository: Repository) -> str:
     ref = f"{HEADS}{branch}"
     here = repository.resolve(ref)
     if here is not None and not repository.is_ancestor(here, commit):
-        return f"{display(branch)} here has commits that are not published: git merge {head.branch}"
+        return f"{display(branch)} here has unpublished commits: git merge {head.branch}"
     if repository.git.line("for-each-ref", "--format=%(worktreepath)", ref):
         return f"{display(branch)} is checked out elsewhere: git merge {head.branch} there"
     git = repository.git.with_settings(DURABLE)
@@ -183,9 +183,9 @@ def _do(repository: Repository, *words: str) -> None:
     answer = repository.git.ask("-c", "core.hooksPath=/dev/null", *words)
     if answer.exit:
         raise PublishError(
-            f"git does not {words[0]} here",
+            f"git {words[0]} failed",
             detail=display(answer.stderr.strip()[-1000:], lines=True),
-            hint="commit or stash what is in its way, then run again",
+            hint="commit or stash the conflicting changes, then run again",
             code=ExitCode.CONFLICT,
         )
 

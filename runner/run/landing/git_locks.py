@@ -112,9 +112,9 @@ def _make_refusal(repository: Repository, head: Head) -> RunnerError:
     if not answer.exit or any(lock.exists() for lock in locks):
         return _make_lock_error(repository, f"{head.ref}.lock")
     return RunnerError(
-        f"git does not move {head.shown}, so nothing can land",
+        f"git could not update {head.shown}, so nothing can land",
         detail=answer.stderr.strip(),
-        hint="put right what git says, then run again",
+        hint="fix what git reports, then run again",
         code=ExitCode.CONFLICT,
     )
 
@@ -124,7 +124,7 @@ def _make_lock_error(repository: Repository, name: str) -> RunnerError:
     places = [folder / name for folder in (folders.git, folders.common)]
     where = next((place for place in places if place.exists()), places[0])
     return RunnerError(
-        "another git holds a lock of this repository, so nothing can land",
+        "another git process holds a lock of this repository, so nothing can land",
         where=str(where),
         hint="if no git is running here, remove that file; then run again",
         code=ExitCode.CONFLICT,

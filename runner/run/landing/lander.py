@@ -235,12 +235,12 @@ class Lander:
     def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
         """Why the outcome cannot land on this head as it is."""
         if head.ref != self.branch.ref:
-            return Elsewhere(f"the run began on {self.branch.shown}; now it is {head.shown}")
+            return Elsewhere(f"the run began on {self.branch.shown}; HEAD is now {head.shown}")
         base = outcome.base or None
         if head.commit == base:
             return None
         if base is not None and not self.repository.is_ancestor(base, head.commit or ""):
-            return Elsewhere(f"{head.shown} was moved to commits that the run did not build on")
+            return Elsewhere(f"{head.shown} was moved to commits that this run is not based on")
         moved = {change.path for change in self.repository.diff_trees(base, head.commit)}
         moved -= self.own_documents
         if not moved:

@@ -144,8 +144,8 @@ def make_held_error(name: str, branch: str, there: Standing, seconds: float) -> 
     return PublishError(
         f"{display(branch)} is being built {there.lease}",
         where=f"{display(name)} {display(there.ref)}",
-        hint="wait, or build another branch (runner run --branch NAME); a run that finds "
-        f"this lease unchanged after {patience:g} s takes it over; at once: "
+        hint="wait, or build another branch (runner run --branch NAME); a run takes the lease over "
+        f"when it is unchanged for {patience:g} s; to take it now: "
         "runner team lease --take --reason WHY",
         code=ExitCode.CONFLICT,
     )
@@ -154,9 +154,9 @@ def make_held_error(name: str, branch: str, there: Standing, seconds: float) -> 
 def make_refused_error(name: str, branch: str, output: str) -> PublishError:
     """The remote takes the lease at neither place."""
     return PublishError(
-        f"{display(name)} takes no lease of {display(branch)}",
+        f"{display(name)} rejected the lease of {display(branch)}",
         detail=output,
-        hint="it needs atomic pushes: runner doctor --remote; without a lease: RUNNER_PUBLISH=none",
+        hint="a lease needs atomic pushes: runner doctor --remote; no lease: RUNNER_PUBLISH=none",
         code=ExitCode.USAGE,
     )
 
@@ -164,8 +164,8 @@ def make_refused_error(name: str, branch: str, output: str) -> PublishError:
 def make_unanswered_error(error: RemoteAwayError) -> RunnerError:
     """The remote went away in the middle of a landing, for a whole ttl."""
     return RunnerError(
-        f"{error.message}, so it is not known whether the last landing arrived there",
+        f"{error.message}, so it is unknown whether the last landing arrived there",
         detail=error.detail,
-        hint="run again once it answers: the next run looks there first, and goes on",
+        hint="run again when it answers: the next run checks it first, then continues",
         code=ExitCode.CONFLICT,
     )

@@ -110,7 +110,7 @@ class PlanConflict:
             return ""
         now = self._tasks.get(task.id)
         if now is None:
-            return "it was taken out of the plan"
+            return "it was removed from the plan"
         if now.spec.what != task.spec.what:
             fields = find_changed_fields(task, now)
             return "it was edited" + ("" if fields == UNKNOWN else f": {', '.join(fields)}")
@@ -195,5 +195,5 @@ def conflicts(paths: Iterable[str], base: str) -> tuple[Finding, ...]:
 def _give_back(id_: str, findings: tuple[Finding, ...], journal: JournalWriter) -> None:
     attempt = journal.state.task(id_).last_attempt
     journal.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
-    note = f"{findings[0].path} was changed since: made again"
+    note = f"{findings[0].path} was changed since: rebuilt"
     journal.note(TaskApproved(by="runner", note=note), task=id_, durable=True)

@@ -53,8 +53,8 @@ def require_open(
     if refusal:
         shown, name = display(branch), display(remote.name)
         raise PublishError(
-            f"{name} takes no push to {shown}: {display(refusal)}",
-            hint="runner run --branch NAME, and a pull request; or RUNNER_PUBLISH=none",
+            f"{name} does not accept pushes to {shown}: {display(refusal)}",
+            hint="runner run --branch NAME, then open a pull request; or set RUNNER_PUBLISH=none",
             code=ExitCode.USAGE,
         )
     if refusal is not None:

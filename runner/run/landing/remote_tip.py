@@ -30,7 +30,7 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
         )
     if is_here(repository, tip) and repository.is_ancestor(tip, head.commit or ""):
         raise PublishError(
-            f"{branch} has commits that {name} has not: a landing would push them along",
+            f"{branch} has commits that {name} does not have: a landing would push them as well",
             hint=f"git push {name} {branch}, then run again",
             code=ExitCode.PERSON,
         )

@@ -311,9 +311,9 @@ class StatusWriter:
                 self._ours = digest if before == self._ours else self._ours
                 return digest
         raise RunnerError(
-            f"{self._path.name} is being saved over and over by another program",
+            f"{self._path.name} is saved again and again by another program",
             where=str(self._path),
-            hint="stop what saves it, then run again; the journal is whole",
+            hint="stop that program, then run again; the journal is intact",
             code=ExitCode.CONFLICT,
         )
 
@@ -324,9 +324,9 @@ class StatusWriter:
                 return self._path.read_bytes()
             time.sleep(_PAUSE)
         raise RunnerError(
-            f"{self._path.name} is gone",
+            f"{self._path.name} is missing",
             where=str(self._path),
-            hint="bring it back, then run again; the journal is whole",
+            hint="restore it, then run again; the journal is intact",
             code=ExitCode.CONFLICT,
         )
 

@@ -265,7 +265,7 @@ class RunBudget:
         for one in measures(replace(limits, minutes=None), Spent(usage=usage)):
             if one.is_near and (who, one.name) not in self._warned:
                 self._warned.add((who, one.name))
-                self.say(f"{who} has used {WARNED_AT:.0%} of a limit and more: {one}")
+                self.say(f"{who} has used at least {WARNED_AT:.0%} of a limit: {one}")
 
     @property
     def used_up(self) -> Measure | None:

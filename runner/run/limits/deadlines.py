@@ -76,9 +76,9 @@ class Scope(StrEnum):
 
 
 _USED = {
-    Scope.ATTEMPT: "one attempt may take {}, and this one was ended",
-    Scope.TASK: "the {} of the task are used up",
-    Scope.RUN: "the {} of the run are used up",
+    Scope.ATTEMPT: "the attempt was stopped at its limit of {}",
+    Scope.TASK: "the task has used its limit of {}",
+    Scope.RUN: "the run has used its limit of {}",
 }
 
 

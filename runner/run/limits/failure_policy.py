@@ -219,5 +219,5 @@ def warning(tries: Sequence[Try]) -> Finding:
     return Finding(
         check=CHECK,
         message=loops(tries)[-1],
-        hint="begin anew, and solve it another way",
+        hint="start over, and solve it in another way",
     )

@@ -184,7 +184,7 @@ class Retries:
             return
         self.backoff.put(task.id, effects.monotonic() + seconds)
         self.waiting[task.id] = outcome
-        self.say(f"{task.id} is tried again in {seconds:.1f} s: {_first_refusal(outcome)}")
+        self.say(f"{task.id} is retried in {seconds:.1f} s: {_first_refusal(outcome)}")
 
     def cancel(self, task: Task) -> bool:
         """Give a task to a person that waits for its next try; False where it does not."""
@@ -217,7 +217,7 @@ class Retries:
         if looped:
             self._begin_anew(task, outcome, known)
         if seconds > 0:
-            self.say(f"{task.id} is tried again in {seconds:.1f} s: {_first_refusal(outcome)}")
+            self.say(f"{task.id} is retried in {seconds:.1f} s: {_first_refusal(outcome)}")
         return seconds
 
     # --- limits -----------------------------------------------------------------------
@@ -259,12 +259,10 @@ def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
 
     What it did just then was not cancelled by anybody; the finding says so, too.
     """
-    hint = "do less at once; a command that takes long belongs into a gate"
+    hint = "do less at once; move slow commands into a gate"
     finding = Finding(check=budget.CHECK, message=str(late), hint=hint)
     others = tuple(
-        replace(
-            one, message=one.message.removesuffix(_WAS_CANCELLED) + " was ended by that", hint=""
-        )
+        replace(one, message=one.message.removesuffix(_WAS_CANCELLED) + " hit this limit", hint="")
         if one.message.endswith(_WAS_CANCELLED)
         else one
         for one in outcome.findings
@@ -299,7 +297,7 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
 def _circle(tries: Sequence[Try]) -> str:
     """What the last attempt repeated."""
     found = failure_policy.loops(tries)
-    return found[-1] if found else "it gave again what was refused before"
+    return found[-1] if found else "it repeated output that was rejected before"
 
 
 def _was_ended(outcome: Outcome) -> bool:

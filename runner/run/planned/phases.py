@@ -89,7 +89,7 @@ def phase_text(plan: TaskPlan, phase: int) -> str:
     if not phase or not plan.phases:
         return ""
     now, count = plan.phases[phase - 1], len(plan.phases)
-    before = "; the phases before it are in the files already" if phase > 1 else ""
+    before = "; the earlier phases are already in the files" if phase > 1 else ""
     after = "; leave the later phases alone" if phase < count else "; then all of it must pass"
     lines = [f"Now build phase {phase} of {count}: {now.title}{before}{after}."]
     lines += [f"{number}. {step}" for number, step in enumerate(now.steps, start=1)]

@@ -113,7 +113,7 @@ def plan_findings(
     `ruled` is what the permission rules have against one of its files.
     """
     if plan is None:
-        return (Finding(CHECK, "no plan came of it", hint=_NO_PLAN),)
+        return (Finding(CHECK, "the session gave no plan", hint=_NO_PLAN),)
     return tuple(_mistakes(task, plan, ruled))
 
 
@@ -149,16 +149,16 @@ def _too_wide(task: Task, outside: list[str]) -> Finding:
         CHECK,
         f"the plan names files that are not in the Output files of {task.id}: {named}",
         path=outside[0],
-        hint=f"plan without them; what would allow them is this line of the task: {line}",
+        hint=f"plan without them; this line of the task would allow them: {line}",
     )
 
 
 def _wrote(path: str) -> Finding:
     return Finding(
         CHECK,
-        f"{path!a} was written in plan mode, where nothing may be",
+        f"{path!a} was written in plan mode, which must not write files",
         path=path,
-        hint="write nothing yet: say in the plan what is to be written",
+        hint="write no files yet: describe the changes in the plan",
     )
 
 
@@ -170,7 +170,7 @@ def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> Work
     if (result := review_by_agent(assignment, site, text, is_plan=True)) is not None:
         return replace(result, findings=tuple(replace(one, check=CHECK) for one in result.findings))
     hint = "set review_command or [model] review in your own settings, or plan_review = prompt"
-    none = Finding(CHECK, "plan_review is auto, and nothing reviews", hint=hint)
+    none = Finding(CHECK, "plan_review is auto, but no reviewer is set", hint=hint)
     return WorkResult(findings=(none,))
 
 

@@ -54,7 +54,7 @@ MOST = 3
 """Plans in a row that go back, refused or sent back; the next one has a person asked."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
-    "plan_review is auto, and nothing reviews: set review_command or [model] review in your own "
+    "plan_review is auto, but no reviewer is set: set review_command or [model] review in your own "
     "settings, or plan_review = prompt"
 )
 _MODE = 0o100644
@@ -101,7 +101,7 @@ class TaskPlans:
         # Any name would do: what lies beside one file of a folder is swept for all of it.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.journal.state
-        with self.journal.tolerate("refs of earlier runs are not swept"):
+        with self.journal.tolerate("could not remove refs of earlier runs"):
             take_old_refs(self.repository)
             phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
             drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
@@ -252,7 +252,7 @@ class TaskPlans:
         if planned is None or before != (CHECK,) or not is_about_the_plan(outcome.findings):
             return
         paths = [one.path for one in outcome.findings if one.refuses]
-        reason = f"building it went beyond it twice: {', '.join(dict.fromkeys(paths))}"
+        reason = f"the build wrote files outside the plan twice: {', '.join(dict.fromkeys(paths))}"
         self._note_review(task, planned, approved=False, reason=reason, by="runner")
 
     # --- the review -------------------------------------------------------------------
@@ -289,7 +289,7 @@ class TaskPlans:
         plan = parse_edited_plan(task, content, self.settings, self.root)
         if isinstance(plan, Finding):
             if self.asker is not None:
-                self.asker.choose(f"{plan.message}\nhint: {plan.hint}", "enter goes on ")
+                self.asker.choose(f"{plan.message}\nhint: {plan.hint}", "press Enter to continue ")
             return
         planned = self.keep(task, plan)
         self._note_review(task, planned, approved=True, review="edited", by="person")
@@ -319,7 +319,7 @@ class TaskPlans:
         """No plan fits: a person has to say what may be written, or what is wanted."""
         known = self.journal.state.task(task.id)
         findings = tuple(known.findings)
-        last = next((one.message for one in findings if one.refuses), "no plan came of it")
+        last = next((one.message for one in findings if one.refuses), "the session gave no plan")
         self._block(task, f"{known.plans_refused} plans rejected; last reason: {last}", findings)
 
 

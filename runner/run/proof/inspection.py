@@ -296,11 +296,11 @@ def differences(
 
 
 def _make_gone(proof: Proof) -> Difference:
-    return Difference(proof.id, f"was {_format_ending(proof)} and is not asked for any more")
+    return Difference(proof.id, f"was {_format_ending(proof)} and is no longer required")
 
 
 def _new(proof: Proof) -> Difference:
-    return Difference(proof.id, f"is {_format_ending(proof)} and was not asked for then")
+    return Difference(proof.id, f"is {_format_ending(proof)} and was not required then")
 
 
 def _between(old: Proof, new: Proof) -> Iterator[Difference]:
@@ -335,4 +335,4 @@ def _format_ending(proof: Proof) -> str:
 
 
 def _format_counts(counts: dict[str, int]) -> str:
-    return ", ".join(count_words(number, name) for name, number in counts.items()) or "no count"
+    return ", ".join(count_words(number, name) for name, number in counts.items()) or "no counts"

@@ -61,14 +61,14 @@ class Unverified(NamedTuple):
     def why(self) -> str:
         """In words, as it stands behind `unproven`."""
         if not self.paths:
-            return "nobody but a person says that it is DONE"
+            return "only a person marked it DONE"
         gone = bool(self.missing)
         every = self.missing or self.paths
         named = every[:2]
         more = len(every) - len(named)
         shown = ", ".join(named) + (f" and {more} more" if more else "")
         if self.claimed and not gone:
-            return f"the proof in the commit of {shown} is not about these bytes"
+            return f"the proof in the commit of {shown} is not about this content"
         now, then = ("is", "was") if len(every) == 1 else ("are", "were")
         became = f"{now} gone" if gone else f"{then} changed"
         text = f"{shown} {became} since it was proven"

@@ -272,7 +272,7 @@ def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
     kept = next((proof.verdict for proof in known.proofs if proof.id == check.id), None)
     if not failed or kept is not Verdict.KNOWN or proved.proof is None:
         return proved
-    proof = replace(proved.proof, verdict=Verdict.KNOWN, note="it failed before the task, too")
+    proof = replace(proved.proof, verdict=Verdict.KNOWN, note="it also failed before the task")
     findings = tuple(replace(one, severity=Severity.WARNING) for one in proved.findings)
     return replace(proved, proof=proof, findings=findings)
 

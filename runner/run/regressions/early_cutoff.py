@@ -57,12 +57,12 @@ class TaskExports:
         """What a task offers on HEAD, beside the tree that its user was DONE in."""
         then = user.tree or user.commit
         if not then:
-            return reach.CutOff(same=False, text="there is no commit to compare it with")
+            return reach.CutOff(same=False, text="there is no commit to compare with")
         documents = _documents(task)
         try:
             changed = self._find_changed(self._all_paths(task, documents), then)
         except GitError:
-            return reach.CutOff(same=False, text="the commit to compare it with is gone")
+            return reach.CutOff(same=False, text="the commit to compare with is missing")
         contracts = {
             one.path: compatibility.is_breaking(one.path, one.before, one.after)
             for one in changed
@@ -72,12 +72,10 @@ class TaskExports:
         grown = [path for path, breaks in contracts.items() if breaks is False]
         for one in changed:
             if contracts.get(one.path):
-                return reach.CutOff(
-                    same=False, text=f"{one.path} is another contract: {_break(one)}"
-                )
+                return reach.CutOff(same=False, text=f"contract {one.path} changed: {_break(one)}")
         found = reach.cut_off([one for one in changed if one.path not in grown], broken)
         if found.same and grown:
-            return reach.CutOff(same=True, text=f"the contract {grown[0]} only allows more")
+            return reach.CutOff(same=True, text=f"the contract {grown[0]} stays compatible")
         return found
 
     def _find_changed(self, paths: frozenset[str], then: str) -> list[Changed]:
@@ -128,7 +126,7 @@ def _documents(task: Task) -> tuple[str, ...]:
 def _break(change: Changed) -> str:
     """The first thing that a changed contract breaks."""
     if change.before is None or change.after is None:
-        return "it is gone"
+        return "it was removed"
     old = change.before
     kind = compatibility.kind_of(
         document.bundle_document(change.path, lambda path: old if path == change.path else b"{}")
@@ -286,13 +284,13 @@ class EarlyCutoff:
             self._let_go(known, TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True))
             return True
         reason = next((self.built_anew[one] for one in verdict.asks if one in self.built_anew), "")
-        text = f"{verdict.text}; approve to have this built on it" if verdict.asks else verdict.text
+        text = f"{verdict.text}; approve to rebuild this on it" if verdict.asks else verdict.text
         if reason and known.status is Status.STALE:
             self.built_anew[id_] = reason
             self._let_go(known, TaskApproved(by="person", note=f"{reason}; {verdict.text}"))
             return True
         if not verdict.proves and (known.cut_off or text not in ("", known.note)):
-            text = text or f"{known.via} is not DONE again; this rests on it"
+            text = text or f"{known.via} is not DONE again; this depends on it"
             self._say(known, text, via=known.via)
             return True
         return not verdict.proves and self._waits_for_another(known)
@@ -312,7 +310,7 @@ class EarlyCutoff:
         rest = next((one for one in before if state.task(one).status is Status.STALE), "")
         if not rest or _is_through(rest, known.id, state):
             return False
-        self._say(known, f"{rest} is STALE; this rests on it", via=rest)
+        self._say(known, f"{rest} is STALE; this depends on it", via=rest)
         return True
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
@@ -349,7 +347,7 @@ def _is_check(task: Task) -> bool:
 
 def _how(offered: CutOff) -> str:
     """How a task became DONE once more: nobody built what has the very files of before."""
-    return "is DONE again" if offered.text == reach.UNTOUCHED else "was built anew"
+    return "is DONE again" if offered.text == reach.UNTOUCHED else "was rebuilt"
 
 
 def stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:

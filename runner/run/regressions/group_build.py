@@ -135,7 +135,7 @@ class Pace:
 
 _ROUNDS = 3
 """How often a group begins again because the branch moved meanwhile."""
-_AGAIN = "mend the task, then approve it again"
+_AGAIN = "fix the task, then approve it again"
 
 
 class Work(Protocol):
@@ -182,7 +182,7 @@ class GroupBuild:
                     self._wait(group[0], chain, findings, f"{_words(refused)}: {_AGAIN}")
                     self.settlement.codes.add(ExitCode.CONFLICT)
                     return False
-        moved = "the branch moved again and again"
+        moved = "the branch kept moving"
         self._wait(group[0], chain, findings, f"{moved}: {_AGAIN}")
         return False
 
@@ -368,4 +368,4 @@ class GroupBuild:
 def _words(refused: object) -> str:
     paths = getattr(refused, "paths", ())
     shown = ", ".join(paths)
-    return f"{shown} stands in the way" if paths else getattr(refused, "message", "it cannot land")
+    return f"{shown} is in the way" if paths else getattr(refused, "message", "it cannot land")

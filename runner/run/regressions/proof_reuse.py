@@ -54,7 +54,7 @@ _SHOWN = 12
 
 
 def _never(_task: Task, _outcome: Outcome, _head: str) -> str:
-    return "nobody is there to ask"
+    return "it is unknown"
 
 
 @dataclass(slots=True)
@@ -97,13 +97,13 @@ def explain_unseen(task: Task, proofs: Iterable[Proof], is_seen: Callable[[str],
     `is_seen` says of a test contract, by its id, whether it is known what it executed.
     """
     if not task.test_contracts or task.writes_everything:
-        return "there is nothing that could stand"
+        return "no proof can be reused"
     verdicts = {proof.id: proof.verdict for proof in proofs if proof.kind == "test"}
     for contract in task.test_contracts:
         if verdicts.get(contract.id) is not Verdict.PASS:
-            return f"{contract.id} did not plainly pass"
+            return f"{contract.id} did not fully pass"
         if not is_seen(contract.id):
-            return f"nobody saw what {contract.id} runs"
+            return f"it is unknown what {contract.id} runs"
     return ""
 
 
@@ -160,9 +160,9 @@ def _explain_open(task: Task, proofs: Iterable[Proof], knowledge: Knowledge) -> 
     verdicts = {proof.id: proof.verdict for proof in proofs if proof.kind == _CONTRACT}
     for name, contract in entries.name_checks(task):
         if verdicts.get(name) is not Verdict.PASS:
-            return f"{name} did not plainly pass"
+            return f"{name} did not fully pass"
         if not touched_contracts.is_closed(contract, knowledge.references.is_file):
-            return f"nobody can see what {name} runs"
+            return f"it is unknown what {name} runs"
     return ""
 
 
@@ -291,7 +291,7 @@ def find_reached_contracts(
                     continue
                 met.add(one[:2])
                 way = f", and {at.describe()}" if at.by else ""
-                why = f"{one.task} keeps to a contract about {at.path}{way}"
+                why = f"{one.task} has a contract on {at.path}{way}"
                 yield ReachedContract(one.task, one.name, change.path, change.first_line, why)
 
 

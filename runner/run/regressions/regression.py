@@ -75,7 +75,7 @@ def hold_again(culprit: str, findings: Iterable[Finding], journal: JournalWriter
 
 def _block(culprit: str, findings: Iterable[Finding], branch: str, journal: JournalWriter) -> None:
     findings = tuple(findings)
-    note = f"waits for approve or reject of {', '.join(victims(findings))}"
+    note = f"waits for you to approve or reject {', '.join(victims(findings))}"
     note += f"; work kept on {branch}" if branch else ""
     journal.note(
         TaskBlocked(reason=Reason.REGRESSION, note=note, draft=branch, findings=findings),
@@ -128,7 +128,7 @@ def drop(
     attempt = journal.state.task(culprit).last_attempt
     journal.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
     refused = any(one.check == CHECK for one in findings)
-    note = REJECTED if refused else "the change that was held is dropped: tried again"
+    note = REJECTED if refused else "the held change was dropped: retrying"
     journal.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
     give_back(culprit, journal, let_go)
 
@@ -151,7 +151,7 @@ def restore(victim: TaskState, journal: JournalWriter) -> None:
     What was taken back meanwhile is not DONE by that: it is to be built.
     """
     if not _is_built(victim):
-        again = TaskReopened(note="what it built was taken back", by="review")
+        again = TaskReopened(note="what it built was reverted", by="review")
         journal.note(again, task=victim.id, attempt=victim.last_attempt, durable=True)
         return
     event = TaskAdopted(
@@ -212,7 +212,7 @@ def _settle_victims(culprit: TaskState, journal: JournalWriter, let_go: LetGo) -
         return
     for victim in _find_broken(culprit.id, journal.state):
         if culprit.status is Status.DONE:  # it landed: what changed no file is proven on it anew
-            note = f"{culprit.id} landed: proven again"
+            note = f"{culprit.id} landed: re-testing"
             event = TaskApproved(by="runner", note=note, reuse=True)
             journal.note(event, task=victim.id, durable=True)
         elif victim.status is Status.PENDING:  # a build on it had failed

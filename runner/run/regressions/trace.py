@@ -56,7 +56,7 @@ _ENOUGH = 10
 """Failures after which no more of them tell the next attempt what to do."""
 _PATIENCE = 2.0
 """Seconds before a message that a repository is read for the first time."""
-_READING = "reading which file refers to which, for what a change may break: once, then remembered"
+_READING = "indexing which files refer to each other, to see what a change may break (once)"
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Tracer:
         if why := proof_reuse.explain_unseen(task, outcome.proofs, seen.__contains__):
             return why
         if not outcome.base:
-            return "there is no commit to compare it with"
+            return "there is no commit to compare with"
         return self._explain_moved(task, outcome, head, proof_reuse.explain_reach)
 
     def why_not_contracts(self, task: Task, outcome: Outcome, head: str) -> str:
@@ -145,7 +145,7 @@ class Tracer:
             changes = proof_reuse.find_moved(self.repository, outcome.base, head)
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
             return explain(task, outcome, changes, knowledge)
-        return "it could not be decided"
+        return "it could not be determined"
 
     def find_untouched(
         self, done: Iterable[TaskState], head: str, documents: frozenset[str]
@@ -224,8 +224,8 @@ class Tracer:
         except Exception as error:  # noqa: BLE001 - foreign code, git and a database; see above
             self._trouble = display(f"{type(error).__name__}: {error}")
             self.say(
-                "note: what a change may break cannot be decided "
-                f"({self._trouble}): the tests of all DONE tasks run on each change"
+                "note: cannot determine what a change may break "
+                f"({self._trouble}): each change runs the tests of all DONE tasks"
             )
 
     def _everything(self, assignment: Assignment, outcome: Outcome) -> tuple[Traced, ...]:
@@ -328,12 +328,12 @@ def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
     return (
         Finding(
             check="impact",
-            message=f"not decided whom this may break: {first.text}{more}; "
+            message=f"cannot determine what this may break: {first.text}{more}; "
             "--conservative counts that as affected",
             path=first.path,
             line=first.line,
             severity=Severity.NOTE,
-            hint="name it among the Inputs of the tasks that use it, or run with --conservative",
+            hint="add it to the Inputs of the tasks that use it, or run with --conservative",
         ),
     )
 
@@ -372,7 +372,7 @@ class TestSelection:
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""
-        why = "it could not be decided what this breaks"
+        why = "it could not be determined what this breaks"
         for task in tasks:
             names = [one.id for one in task.test_contracts]
             names += [name for name, entry in name_checks(task) if entry.kind != "command"]

@@ -40,10 +40,10 @@
     }
     said.hidden = false;
     said.textContent = answer.status === 429
-      ? "Too many tries. Wait a minute, then again."
+      ? "Too many attempts. Wait a minute, then try again."
       : isTeam
-        ? "This token opens nothing: it is none, was revoked, or its time is over."
-        : "This link was used before, or is of an older server.";
+        ? "This token is unknown, revoked or expired."
+        : "This link was already used, or belongs to an earlier server.";
   });
   if (open) {
     const token = location.hash.slice(1);
@@ -69,8 +69,8 @@
     }
   };
   const READING = isTeam
-    ? "You are not signed in any more, or this tab is not. Go to /open and sign in."
-    : "This tab may only read. For a link that may answer, type: runner serve --link";
+    ? "You or this tab are no longer signed in. Go to /open and sign in."
+    : "This tab is read-only. For a link that can answer, run: runner serve --link";
   const ask = () => {
     tabs.postMessage("ask");
     setTimeout(() => { if (!sessionStorage.getItem(KEY)) say(READING); }, 700);
@@ -117,7 +117,7 @@
     const graph = document.querySelector(".graph");
     if (graph && place) [graph.scrollLeft, graph.scrollTop] = place;
   });
-  document.addEventListener("htmx:sendError", () => say("The server is away. Type: runner serve"));
+  document.addEventListener("htmx:sendError", () => say("The server does not respond. Run: runner serve"));
 
   // --- the stream: read by fetch, since it carries a header; goes on behind the last id it had
   let last = "", controller = null, pause = 500, due = 0;
@@ -163,7 +163,7 @@
       }
     } catch (error) {
       if (mine.signal.aborted) return;
-      say("The server is away; what you see may be old. Type: runner serve");
+      say("The server does not respond; this page may be outdated. Run: runner serve");
     } finally {
       if (controller === mine) controller = null;
     }

@@ -81,24 +81,24 @@ class Story:
             shop.forge.label("ada", number, "runner")
         else:
             number = shop.request()
-        self.look("a plan waits for a review")
+        self.look("the plan needs review")
         if is_long:
             shop.forge.comment("ada", number, f"/runner reject {shop.digest(number)} plainer")
-            self.look("a plan waits for a review")
+            self.look("the plan needs review")
         shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
-        self.look("a pull request waits for a review")
+        self.look("the pull request needs review")
         pull = shop.forge.pulls[0]["number"]
         if is_long:
             shop.builds(GROWING.format(1))
             shop.forge.comment("ada", number, "/runner change TASK-008 say it is the first")
-            self.look("a pull request waits for a review")
+            self.look("the pull request needs review")
             shop.builds(GROWING.format(2))
             shop.forge.review("ada", pull, "and the second", lines=[("export.py", 1, "say it")])
-            self.look("a pull request waits for a review")
+            self.look("the pull request needs review")
             shop.forge.comment("ada", number, "/runner stop")
             self.look("paused")
             shop.forge.comment("ada", number, "/runner retry")
-            self.look("a pull request waits for a review")
+            self.look("the pull request needs review")
         shop.forge.merge("ada", pull)
         self.look(": merged")
         return number

@@ -111,12 +111,12 @@ def test_before_every_single_call_that_writes_it_is_asked_whether_it_may(case):
         said = case.advance(has_mirrors=True)
         assert len(case.server.writes()) - before <= number % 3
         stopped += said == "stopped"
-        if said == "a plan waits for a review":
+        if said == "the plan needs review":
             case.say(f"/runner approve {case.digest}")
-        if said == "a pull request waits for a review":
+        if said == "the pull request needs review":
             break
     assert stopped > 5
-    assert said == "a pull request waits for a review"
+    assert said == "the pull request needs review"
     assert len(case.server.pulls) == 1
 
 
@@ -146,7 +146,7 @@ class Counted:
         self.most.append(len(self.at_once))
         time.sleep(0.15)
         self.at_once.discard(self.number)
-        return "waits for a person"
+        return "needs your input"
 
 
 def test_no_more_issues_are_worked_on_at_once_than_the_setting_says(case, tmp_path):
@@ -213,12 +213,12 @@ def test_what_is_said_in_a_pull_request_is_heard_while_another_plan_waits(case, 
     begin_again(bridge, builders)
     assert begin_again(bridge, builders)[1] == 1, "nothing is there to be proposed yet"
     case.say(f"/runner approve {case.digest}")
-    assert go_on()[0] == ["#1: a pull request waits for a review"]
+    assert go_on()[0] == ["#1: the pull request needs review"]
     file.write_text("b" * 40)
     case.server.edit_issue("ada", case.number, body="as TSV")
     go_on()
     case.say(f"/runner approve {case.status.partition('/runner approve ')[2][:12]}")
-    assert go_on()[0] == ["#1: a plan waits for a review"]
+    assert go_on()[0] == ["#1: the plan needs review"]
     case.server.comment("ada", case.server.pulls[0]["number"], "/runner stop")
     assert go_on()[0] == ["#1: paused"]
 
@@ -230,7 +230,7 @@ def test_an_issue_that_the_forge_cannot_tell_whole_keeps_no_other_back(case, tmp
     head.write_text("ref: refs/heads/runner/1\n")
     begin_again(bridge, builders)
     case.say(f"/runner approve {case.digest}")
-    assert "#1: a pull request waits for a review" in begin_again(bridge, builders)[0]
+    assert "#1: the pull request needs review" in begin_again(bridge, builders)[0]
     for number in range(250):
         case.server.comment("eve", case.server.pulls[0]["number"], f"word {number}")
     monkeypatch.setattr("runner.extensions.bridge.forge_http.MOST_PAGES", 2)
@@ -239,7 +239,7 @@ def test_an_issue_that_the_forge_cannot_tell_whole_keeps_no_other_back(case, tmp
     assert "#2: paused" in said
     (first,) = [one for one in said if one.startswith("#1: ")]
     assert "more than 2 pages" in first
-    assert "close it, and open another one" in first
+    assert "close it and open a new one" in first
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1, "issues": 2}', "[" * 99_999, None])

@@ -27,7 +27,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     number = shop.request(body=body)
     code, said = shop.round()
     assert code == 0, said
-    assert f"#{number}: a plan waits for a review" in said
+    assert f"#{number}: the plan needs review" in said
     assert "## TASK-008: Export bookings as CSV" in shop.status(number)
     assert shop.labels(number) == {"runner:plan-in-review"}
     asked = shop.asked("draft")
@@ -40,7 +40,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
     code, said = shop.round(*pages)
     assert code == 0, said
-    assert f"#{number}: a pull request waits for a review" in said
+    assert f"#{number}: the pull request needs review" in said
     (pull,) = shop.forge.pulls
     assert pull["body"].startswith(f"Closes #{number}\n")
     assert "| `Export bookings as CSV` | DONE | proven by tests" in pull["body"]
@@ -49,7 +49,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert (listed.parent / "patches/TASK-008.patch").is_file()
     page = f"https://builds.test/shop/{listed.relative_to(store)}"
     assert f"[artifacts]({page})" in shop.status(number)
-    assert f"[What its runs left]({page})" in pull["body"]
+    assert f"[Artifacts of runs]({page})" in pull["body"]
     head = shop.forge.sha_of(shop.branch(number))
     assert [(one["context"], one["sha"]) for one in shop.forge.statuses] == [("runner/proof", head)]
     assert shop.forge.sha_of("main") == before
@@ -105,7 +105,7 @@ def test_killed_while_it_builds_it_goes_on_and_only_one_bridge_serves(shop, tmp_
     wait_until(mark.exists)
     code, said = shop.round()
     assert code == 6, said
-    assert "another bridge serves acme/shop from here" in said
+    assert "another bridge on this machine serves acme/shop" in said
     elsewhere = dict(shop.variables, XDG_STATE_HOME=str(tmp_path / "elsewhere"))
     other = shop.workplace.start(*shop.words("--trust"), **elsewhere)
     _, said = other.communicate(timeout=240)
@@ -148,7 +148,7 @@ def test_without_a_token_a_drafter_or_trust_nothing_begins(shop, monkeypatch):
     number = shop.request()
     ended = shop.workplace.runner(*shop.words())
     assert ended.code == 2
-    assert "there is no token" in ended.err
+    assert "no token for the forge" in ended.err
     monkeypatch.setenv("GH_TOKEN", shop.forge.token)
     ended = shop.workplace.runner(*shop.words())
     assert ended.code == 3
@@ -157,7 +157,7 @@ def test_without_a_token_a_drafter_or_trust_nothing_begins(shop, monkeypatch):
     (shop.workplace.home / "config/runner/runner.toml").unlink()
     ended = shop.workplace.runner(*shop.words("--trust"))
     assert ended.code == 3
-    assert "no agent or model is there to draft" in ended.err
+    assert "no agent or model can draft" in ended.err
     assert shop.forge.comments_of(number) == []
 
 
@@ -166,18 +166,18 @@ def test_without_a_token_a_drafter_or_trust_nothing_begins(shop, monkeypatch):
 )
 def test_a_text_that_changed_later_waits_with_its_difference_and_is_planned_once_approved(shop):
     number = shop.request()
-    assert "a plan waits for a review" in shop.round()[1]
+    assert "the plan needs review" in shop.round()[1]
     shop.forge.edit_issue("eve", number, body="as TSV")
-    assert "a plan waits for a review" in shop.round()[1]
+    assert "the plan needs review" in shop.round()[1]
     assert "\n-as CSV\n+as TSV\n" in shop.status(number)
     assert "as TSV" not in shop.asked("draft")
     digest = shop.status(number).partition("/runner approve ")[2][:12]
     shop.forge.comment("ada", number, f"/runner approve {digest}")
-    assert "a plan waits for a review" in shop.round()[1]
+    assert "the plan needs review" in shop.round()[1]
     assert "as TSV" in shop.asked("draft")
     assert "```diff" not in shop.status(number)
     shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
-    assert "a pull request waits for a review" in shop.round()[1]
+    assert "the pull request needs review" in shop.round()[1]
 
 
 TWO = """\

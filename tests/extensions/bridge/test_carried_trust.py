@@ -32,5 +32,5 @@ def test_a_clone_runs_what_is_trusted_here_and_nothing_that_came_later(workplace
     Trust(source.places.state).give(source.root, "asked")
     carry_trust(source, *opened(clone))
     clone.commit({"runner.toml": GATE})
-    with pytest.raises(RunnerError, match="more than what you agreed to"):
+    with pytest.raises(RunnerError, match="new commands that you have not trusted"):
         carry_trust(source, *opened(clone))

@@ -14,10 +14,10 @@ def test_an_epic_and_what_is_below_it_are_one_wish_and_one_pull_request(case):
     part, closed = add_part(case), add_part(case, "Old", "done long ago")
     case.server.close_issue("ada", closed)
     case.label()
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert f"## #{part}: Dates\n\nare UTC" in case.builder.wish
     assert "done long ago" not in case.builder.wish
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     (pull,) = case.server.pulls
     assert pull["body"].startswith(f"Closes #{case.number}\nCloses #{part}\n")
 
@@ -30,14 +30,14 @@ def test_what_somebody_changed_below_it_after_the_label_waits_for_a_new_one(case
         add_part(case, "Root", "run rm")
     else:
         case.server.edit_issue("eve", part, **{"body" if change == "edit" else "title": "run rm"})
-    assert case.advance() == "its text was changed by somebody who may not push"
+    assert case.advance() == "text changed by somebody without push access"
     assert case.builder.done == []
 
 
 def test_a_writer_may_add_to_an_epic_that_is_not_begun(case):
     case.label()
     add_part(case, by="ada")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert "are UTC" in case.builder.wish
 
 
@@ -46,10 +46,10 @@ def test_a_part_is_planned_with_its_epic_and_not_by_itself(case):
     case.server.add_part("ada", epic, case.number)
     case.server.label("ada", epic, "runner")
     case.label()
-    assert case.advance() == f"a part of #{epic}"
+    assert case.advance() == f"part of #{epic}"
     assert case.builder.done == []
     case.server.close_issue("ada", epic)
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
 
 
 def test_too_much_for_one_plan_is_a_persons(case):
@@ -67,10 +67,10 @@ def test_a_blocked_issue_waits_until_what_blocks_it_is_closed(case):
     case.label()
     assert case.advance() == f"blocked by #{other}"
     assert case.labels == {"runner:ready-for-plan"}
-    assert f"It is blocked by #{other}." in case.status
+    assert f"Blocked by #{other}." in case.status
     assert case.builder.done == []
     case.server.close_issue("ada", other)
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
 
 
 def mirrors(case):
@@ -91,7 +91,7 @@ def test_tasks_are_mirrored_below_their_issue_one_way(case):
     case.server.edit_issue("eve", mirror, title="Else")
     case.server.close_issue("eve", mirror)
     case.say("/runner retry")
-    assert case.advance(has_mirrors=True) == "a pull request waits for a review"
+    assert case.advance(has_mirrors=True) == "the pull request needs review"
     assert mirrors(case) == {"TASK-008: Export": "closed"}
     assert len(case.builder.done) == 5, "nothing is heard of a mirror"
     assert "Closes #2" not in case.server.pulls[0]["body"]
@@ -105,7 +105,7 @@ def test_a_kill_while_tasks_are_mirrored_doubles_none(case, name, is_made):
 
     with pytest.raises(KilledError):
         case.advance(Killing(case.forge, first=name, is_made=is_made), has_mirrors=True)
-    assert case.advance(has_mirrors=True) == "a pull request waits for a review"
+    assert case.advance(has_mirrors=True) == "the pull request needs review"
     assert mirrors(case) == {"TASK-008: Export": "closed"}
     assert len(case.server.parts[case.number]) == 1
 
@@ -146,7 +146,7 @@ def test_what_is_edited_while_it_is_asked_who_edited_is_not_taken(case):
     forge = Asked(
         case.forge, "list_text_edits", lambda _: case.server.edit_issue("eve", part, body="run rm")
     )
-    assert case.advance(forge) == "a plan waits for a review"
+    assert case.advance(forge) == "the plan needs review"
     assert forge.happens == []
     assert "are UTC" in case.builder.wish
     assert "run rm" not in case.builder.wish
@@ -158,5 +158,5 @@ def test_what_is_put_below_it_while_it_is_asked_who_changed_it_waits(case):
     forge = Meanwhile(
         case.forge, "list_label_events", lambda _: add_part(case, "Root", "run rm", by="tom")
     )
-    assert case.advance(forge) == "its text was changed by somebody who may not push"
+    assert case.advance(forge) == "text changed by somebody without push access"
     assert case.builder.done == []

@@ -65,10 +65,10 @@ class Play:
 
 
 ACTS = [
-    ("reject", "a plan waits for a review"),
-    ("stop_and_retry", "a plan waits for a review"),
-    ("approve", "a pull request waits for a review"),
-    ("request_changes", "a pull request waits for a review"),
+    ("reject", "the plan needs review"),
+    ("stop_and_retry", "the plan needs review"),
+    ("approve", "the pull request needs review"),
+    ("request_changes", "the pull request needs review"),
     ("merge", "merged"),
 ]
 KILLS = st.one_of(st.none(), st.tuples(st.integers(0, 30), st.booleans()))
@@ -104,7 +104,7 @@ def play(bare, plan):
     told = Play(case)
     try:
         case.label()
-        told.until("a plan waits for a review")
+        told.until("the plan needs review")
         for (act, waits), (times, noise, looks) in zip(ACTS, plan, strict=True):
             getattr(told, act)(times)
             for who, text in noise:

@@ -41,7 +41,7 @@ def test_who_may_push_no_more_when_it_is_looked_at_has_approved_nothing(case, ri
     case.label("ada").advance()
     case.say(f"/runner approve {case.digest}", "bob")
     case.server.people["bob"] = right
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert case.builder.done == ["draft 1"]
 
 
@@ -55,7 +55,7 @@ def test_nothing_goes_on_for_who_asked_and_may_push_no_more(case):
     assert work.is_halted(), "what is being built for them is ended"
     case.server.people["bob"] = "write"
     case.say(f"/runner approve {case.digest}", "bob")
-    assert case.advance() == "labelled by nobody who may push"
+    assert case.advance() == "not labelled by anybody with push access"
     assert case.builder.done == ["draft 1"]
 
 
@@ -87,7 +87,7 @@ def test_a_member_whom_the_forge_does_not_call_one_is_heard_if_they_may_push(cas
     case.label().advance()
     case.server._association = lambda _login: "NONE"
     case.say(f"/runner approve {case.digest}")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
 
 
 # --- pull requests of others -----------------------------------------------------------
@@ -96,15 +96,15 @@ def test_a_member_whom_the_forge_does_not_call_one_is_heard_if_they_may_push(cas
 def test_a_pull_request_that_somebody_else_opened_of_the_branch_is_not_ours(case):
     case.label().advance()
     theirs = case.server.open_pull("eve", "runner/1", "main", "Closes #7", "Closes #7 @all")
-    assert case.approve() == "waits for a person"
-    assert "Did somebody else open one of" in case.status
+    assert case.approve() == "needs your input"
+    assert "somebody else opened one" in case.status
     assert case.server.issues[theirs]["body"] == "Closes #7 @all"
     assert case.server.issues[theirs]["state"] == "open"
     case.server.close_issue("ada", theirs)
     case.say("/runner retry")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     assert [one["user"] for one in case.server.pulls] == ["eve", "runner-bot"]
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_one_into_another_branch_or_of_a_fork_is_passed_over(case, base, reposit
     case.server._git("update-ref", "refs/heads/release", case.server.sha_of("main"))
     case.label().advance()
     case.server.open_pull("runner-bot", "runner/1", base, "Theirs", "x", repository)
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     assert case.server.pulls[0]["body"] == "x"
     assert case.server.pulls[1]["body"].startswith("Closes #1\n")
 
@@ -141,7 +141,7 @@ def test_what_only_looks_like_a_command_is_none(case, text):
     case.label().advance()
     wide = "".join(chr(ord(one) + 0xFEE0) for one in case.digest)
     case.say(text.format(digest=case.digest, wide=wide))
-    assert case.advance() in ("a plan waits for a review", "paused")
+    assert case.advance() in ("the plan needs review", "paused")
     assert case.builder.done == ["draft 1"]
 
 
@@ -155,7 +155,7 @@ def test_a_label_that_only_looks_like_ours_begins_nothing(case, label):
 def test_a_label_that_differs_by_case_alone_is_the_same(case):
     case.server.label("ada", case.number, "Runner")
     assert [one.number for one in case.forge.list_issues("runner")] == [1]
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     case.server.label("ada", case.number, "Runner:Paused")
     assert case.advance() == "paused"
 
@@ -173,8 +173,8 @@ def test_no_word_of_a_title_closes_or_rings_in_a_subject(case, title):
     case.mode, case.builder.unknown = ReviewMode.OFF, ()
     case.label()
     propose(case, f"## TASK-008: {title}\n")
-    assert case.advance() == "a plan waits for a review", "a person reads such a heading first"
-    assert "names ring and issues close" in case.status
+    assert case.advance() == "the plan needs review", "a person reads such a heading first"
+    assert "would notify people or close issues" in case.status
 
 
 # --- too much --------------------------------------------------------------------------
@@ -183,17 +183,17 @@ def test_no_word_of_a_title_closes_or_rings_in_a_subject(case, title):
 def test_a_plan_that_is_not_shown_whole_is_approved_by_nobody_here(case):
     case.label()
     digest = propose(case, "## TASK-008: Export\n\n" + "fine\n" * 7000 + "- `rm -rf /`\n")
-    assert case.advance() == "a plan waits for a review"
-    assert "too long to be shown" in case.status
+    assert case.advance() == "the plan needs review"
+    assert "too long to show" in case.status
     assert f"approve {digest}" not in case.status
     case.say(f"/runner approve {digest}")
     case.advance()
     case.server.label("ada", case.number, "runner:in-progress")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert case.builder.done == []
     case.say(f"/runner reject {digest} less at once")
     case.builder._propose = type(case.builder)._propose.__get__(case.builder)
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert case.builder.done == ["draft 2"]
 
 
@@ -243,7 +243,7 @@ def test_a_thousand_tasks_with_long_titles_fit_and_ring_nobody(case):
         for number in range(1000)
     )
     case.builder.facts = replace(case.builder.facts, tasks=rows)
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     (pull,) = case.server.pulls
     for body in (case.status, pull["body"]):
         assert len(body) < 65_536

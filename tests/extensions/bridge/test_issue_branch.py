@@ -60,7 +60,7 @@ def test_it_keeps_its_first_name_whatever_the_title_and_the_comment_say_later(ca
     case.advance()
     assert case.builder.branch == named, "a comment that is gone begins no second one"
     case.server.unlabel("ada", case.number, "runner")
-    assert case.label().advance() == "a plan waits for a review"
+    assert case.label().advance() == "the plan needs review"
     assert case.builder.branch == named
 
 
@@ -119,14 +119,14 @@ def test_a_branch_that_had_commits_before_stays(place):
     place.workplace.git("checkout", "-q", "main")
     place.prepare()
     assert place.clone.look().head == tip
-    assert place.clone.clear_branch() == "it had commits before it was worked on here"
+    assert place.clone.clear_branch() == "it had commits before the work here began"
     assert place.tip() == tip
 
 
 def test_a_remote_that_does_not_let_it_go_is_told_of(place):
     place.prepare()
     place.workplace.git(f"--git-dir={place.bare}", "config", "receive.denyDeletes", "true")
-    assert place.clone.clear_branch() == "the remote does not let it be deleted"
+    assert place.clone.clear_branch() == "the remote refuses to delete it"
     assert place.tip()
 
 
@@ -134,7 +134,7 @@ def test_while_a_run_goes_on_there_nothing_is_taken_away(place):
     place.prepare()
     with (
         RunLock(place.clone.place / BUILD),
-        pytest.raises(RunnerError, match="a run goes on in"),
+        pytest.raises(RunnerError, match="a run is active in"),
     ):
         place.clone.clear_branch()
     assert place.tip()

@@ -236,7 +236,7 @@ def test_a_remote_that_refuses_the_plan_is_told(workplace, tmp_path):
     hook.chmod(0o755)
     plan, before = place.clone.place / "TASK-GRAPH.md", place.tip()
     plan.write_text(f"{plan.read_text()}\n## TASK-008: Export\n\n- Command: true\n")
-    with pytest.raises(RunnerError, match=f"does not take the plan on {BRANCH}") as told:
+    with pytest.raises(RunnerError, match=f"rejected the plan on {BRANCH}") as told:
         place.clone.prepare("main")
     assert "no plans here" in told.value.detail
     assert place.tip() == before

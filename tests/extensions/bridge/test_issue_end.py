@@ -13,16 +13,16 @@ def test_merged_it_is_cleaned_up_once_and_begins_anew_by_another_label(case):
     (kept,) = case.builder.retired
     assert kept.is_done
     assert "DONE" in case.status
-    assert "It is merged. Reopened, with the label `runner` put on again" in case.status
+    assert "It is merged. To start over, reopen it and add the label `runner` again" in case.status
     case.server.reopen_issue("ada", case.number)
     told = len(case.server.writes())
     assert case.advance() == "merged", "reopened is not asked for again"
     assert len(case.server.writes()) == told
     case.server.unlabel("ada", case.number, "runner")
-    assert case.label().advance() == "a plan waits for a review"
+    assert case.label().advance() == "the plan needs review"
     assert case.builder.facts.drafts == 1
     case.server._git("update-ref", "refs/heads/main", main)  # the branch is ahead of it again
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     first, second = case.server.pulls
     assert (first["state"], second["state"]) == ("closed", "open")
     assert len(case.builder.retired) == 1
@@ -82,9 +82,9 @@ def test_a_pull_request_that_was_closed_does_not_count_when_it_is_asked_for_agai
     if is_seen:
         assert case.advance() == "not asked for"
     case.label()
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert len(case.builder.retired) == 1
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     assert len(case.server.pulls) == 2
 
 
@@ -99,7 +99,7 @@ def test_closed_unmerged_labels_and_branch_are_cleaned_up(case):
     assert case.labels == set()
     assert case.builder.done.count("clear") == 1
     assert len(case.builder.retired) == 1
-    assert "It is closed unmerged. Take the label `runner` off and put it on" in case.status
+    assert "It is closed unmerged. To start over, remove the label `runner`" in case.status
     case.say("/runner retry")
     assert case.advance() == "closed unmerged"
     assert case.builder.done.count("draft 1") == 1
@@ -111,7 +111,7 @@ def test_a_branch_that_stays_is_told_of(case):
     case.builder.stays = "somebody pushed to it"
     case.server.merge("ada", case.server.pulls[0]["number"])
     assert case.advance() == "merged"
-    assert "The branch `runner/1` stays: somebody pushed to it." in case.status
+    assert "The branch `runner/1` is kept: somebody pushed to it." in case.status
 
 
 def test_a_merge_ends_what_goes_on(case):

@@ -9,7 +9,7 @@ from test_rehearsal import rehearse
 
 from runner.extensions.bridge.comment_text import write_difference
 
-WAITS = "its text was changed by somebody who may not push"
+WAITS = "text changed by somebody without push access"
 
 
 def block(status):
@@ -19,9 +19,9 @@ def block(status):
 
 def text_digest(status):
     """What the comment says that has the text count."""
-    before, found, _ = status.partition("` has the text count as it is now.")
+    _, found, after = status.partition("To approve the new text, comment `/runner approve ")
     assert found
-    return before.rpartition("/runner approve ")[2]
+    return after.partition("`")[0]
 
 
 def test_before_anything_began_the_comment_shows_what_it_was(case):
@@ -51,7 +51,7 @@ def test_a_writer_has_it_count_by_its_digest(case):
     case.say(f"/runner approve {digest}", "eve")
     assert case.advance() == WAITS
     case.say(f"/runner approve {digest}")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert "as TSV" in case.builder.wish
     assert "```diff" not in case.status
 
@@ -72,14 +72,14 @@ def test_a_digest_approves_no_text_but_the_one_that_was_shown(case):
 def test_a_change_of_what_is_planned_already_waits_and_nothing_else_does(case, who):
     case.label().advance()
     case.server.edit_issue(who, case.number, body="as root")
-    assert case.advance() == "a plan waits for a review"
-    assert f"changed by `{who}` at 20" in case.status
+    assert case.advance() == "the plan needs review"
+    assert f"`{who}` changed the text at 20" in case.status
     assert {"-as CSV", "+as root"} <= set(block(case.status))
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     assert "+as root" in block(case.status)
     assert "root" not in case.builder.wish
     case.server.edit_issue(who, case.number, body="as CSV")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     assert "```diff" not in case.status
 
 
@@ -88,7 +88,7 @@ def test_a_change_of_what_is_planned_already_waits_and_nothing_else_does(case, w
 def test_what_is_approved_later_is_planned_anew(case, how, is_built):
     case.label().advance()
     if is_built:
-        assert case.approve() == "a pull request waits for a review"
+        assert case.approve() == "the pull request needs review"
     case.server.edit_issue("eve", case.number, body="as TSV")
     case.advance()
     if how == "comment":
@@ -97,13 +97,13 @@ def test_what_is_approved_later_is_planned_anew(case, how, is_built):
         case.server.unlabel("ada", case.number, "runner")
         case.advance()
         case.label()
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert "as TSV" in case.builder.wish
     assert case.builder.facts.draft.wish == case.builder.wish
     assert case.builder.done[-1] == "draft 2"
     assert ("withdraw 1" in case.builder.done) is not is_built
     assert "```diff" not in case.status
-    assert case.approve() == "a pull request waits for a review"
+    assert case.approve() == "the pull request needs review"
     assert len(case.server.pulls) == 1
 
 
@@ -113,7 +113,7 @@ def test_it_is_told_once_however_often_it_is_looked_at(case):
     case.advance()
     before = len(case.server.writes())
     for _ in range(3):
-        assert case.advance() == "a plan waits for a review"
+        assert case.advance() == "the plan needs review"
     assert len(case.server.writes()) == before
     assert len([o for o in case.server.comments_of(case.number) if o["user"] != "eve"]) == 1
 
@@ -133,9 +133,9 @@ def test_a_kill_between_any_two_calls_of_an_approval_takes_it_once(case, is_made
             came = case.advance(killing)
         except KilledError:
             continue
-        assert came == "a plan waits for a review"
+        assert came == "the plan needs review"
         break
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert case.builder.facts.draft.wish == case.builder.wish
     assert "as TSV" in case.builder.wish
     assert "```diff" not in case.status
@@ -149,7 +149,7 @@ def test_what_is_put_below_an_epic_later_is_shown(case):
     case.server.edit_issue("eve", part, body="are local")
     root = case.server.open_issue("eve", "Root", "run rm")
     case.server.add_part("tom", case.number, root)
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert {"-are UTC", "+are local", f"+## #{root}: Root", "+run rm"} <= set(block(case.status))
     assert "rm" not in case.builder.wish
 
@@ -160,7 +160,7 @@ def test_a_part_that_is_done_meanwhile_changes_no_text(case):
     case.label().advance()
     case.server.close_issue("ada", part)
     case.say("thanks")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert "```diff" not in case.status
 
 
@@ -169,8 +169,8 @@ def test_a_text_that_the_forge_tells_no_more_is_said_to_be_unknown(case):
     case.server.edit_issue("eve", case.number, body="as root")
     del case.server.edits[case.number][0]  # as somebody may delete a text of the history
     assert case.advance() == WAITS
-    assert "What it was before is not known here" in case.status
-    assert "has the text count as it is now" not in case.status
+    assert "The earlier text is not known here" in case.status
+    assert "To approve the new text, comment" not in case.status
 
 
 def test_what_would_be_told_of_it_is_told_in_a_dry_run(case):
@@ -254,10 +254,10 @@ def test_a_text_that_is_too_long_is_approved_by_its_label_alone(case):
     case.label().advance()
     case.server.edit_issue("eve", case.number, body="b\n" * 300)
     case.advance()
-    assert "has the text count as it is now" not in case.status
-    assert "putting it on again has it count" in case.status
+    assert "To approve the new text, comment" not in case.status
+    assert "To use the new text, remove the label" in case.status
     case.server.unlabel("ada", case.number, "runner")
     case.advance()
     case.label()
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     assert "b\nb" in case.builder.wish

@@ -50,7 +50,7 @@ def test_it_is_there_before_anything_is_built_and_ready_once_that_is_proven(buil
 def test_it_is_a_draft_again_before_a_change_moves_its_head(built):
     built.say("/runner change TASK-008 as TSV")
     built.seen.clear()
-    assert built.advance() == "a pull request waits for a review"
+    assert built.advance() == "the pull request needs review"
     held = (True, f"For #{built.number}")
     assert built.seen == [("change", held), ("build", held)]
     assert moves(built) == [READY, BACK, READY]
@@ -59,10 +59,10 @@ def test_it_is_a_draft_again_before_a_change_moves_its_head(built):
 
 def test_it_is_a_draft_again_before_another_plan_is_committed(built):
     built.server.edit_issue("ada", built.number, body="as TSV, too")
-    assert built.advance() == "a pull request waits for a review"
+    assert built.advance() == "the pull request needs review"
     digest = built.status.partition("/runner approve ")[2][:12]
     built.say(f"/runner approve {digest}")
-    assert built.advance() == "a plan waits for a review"
+    assert built.advance() == "the plan needs review"
     built.seen.clear()
     built.approve()
     held = (True, f"For #{built.number}")
@@ -72,7 +72,7 @@ def test_it_is_a_draft_again_before_another_plan_is_committed(built):
 def test_who_takes_it_back_into_drafts_has_it_stay_there(built):
     built.server.pulls[0]["pull"]["draft"] = True
     built.say("/runner nonsense")
-    assert built.advance() == "a pull request waits for a review"
+    assert built.advance() == "the pull request needs review"
     assert drafts(built) == [True]
     assert moves(built) == [READY]
 
@@ -85,7 +85,7 @@ def test_who_marks_it_as_ready_early_has_it_stay_ready_and_it_closes_nothing(cas
     pull["pull"]["draft"] = False
     case.builder.ends = [5]
     case.say("/runner retry")
-    assert case.advance() == "waits for a person"
+    assert case.advance() == "needs your input"
     assert drafts(case) == [False]
     assert "Closes" not in pull["body"]
 
@@ -143,7 +143,7 @@ def test_a_forge_without_drafts_has_it_opened_at_the_end(case):
     case.seen = []
     _watch(case, "build")
     case.say("/runner change TASK-008 as TSV")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     assert case.seen == [("build", (False, f"For #{case.number}"))]
 
 
@@ -159,10 +159,10 @@ def test_what_the_forge_does_not_allow_is_told_and_holds_nothing_up(case):
         return mark(query, variables)
 
     case.server._ask = refuse
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     assert drafts(case) == [True]
     assert (
-        "could not be marked as ready for review: `the forge refuses it: Resource not"
+        "could not be marked as ready for review: `the forge rejected the request: Resource not"
         in case.status
     )
     assert case.server.pulls[0]["body"].startswith("Closes")
@@ -172,7 +172,7 @@ def test_a_rehearsal_tells_the_draft_and_that_it_becomes_ready(case):
     case.label().advance()
     case.say(f"/runner approve {case.digest}")
     told, came = rehearse(case)
-    assert came == "a pull request waits for a review"
+    assert came == "the pull request needs review"
     said = {path: json.loads(rest[0]) for _, path, *rest in told if rest}
     assert said["/repos/acme/shop/pulls"]["draft"] is True
     ready = said["/graphql"]
@@ -184,6 +184,6 @@ def test_one_that_an_older_bridge_left_ready_is_taken_for_ready(built):
     (comment,) = [one for one in built.server.comments.values() if one["user"] == "runner-bot"]
     comment["body"] = comment["body"].replace(f'"ready":"{built.builder.final}"', '"ready":""')
     built.say("/runner nonsense")
-    assert built.advance() == "a pull request waits for a review"
+    assert built.advance() == "the pull request needs review"
     assert moves(built) == [READY]
     assert pull["body"].startswith("Closes")

@@ -71,14 +71,14 @@ def test_a_person_reads_approves_and_asks_for_changes_by_gh(case, at):
     for _ in range(5):
         case.say("talk", "eve")
     ada.gh(f"{HERE}/issues/1/labels", "-f", "labels[]=runner", "--silent")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
     comments = f"{HERE}/issues/1/comments"
     mine = '.[] | select(.user.login == "runner-bot") | .body'
     said = ada.gh("--paginate", comments, "--jq", mine)
-    assert "**runner**: a plan waits for you" in said
+    assert "**runner**: the plan is ready for your review" in said
     (line,) = (one for one in said.splitlines() if "/runner approve" in one)
     ada.gh(comments, "-f", f"body={line.split('`')[1]}", "--silent")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     (pull,) = json.loads(ada.gh("-X", "GET", f"{HERE}/pulls", "-f", "state=open"))
     assert pull["body"].startswith("Closes #1\n")
     states = '.[] | .context + " " + .state'
@@ -87,7 +87,7 @@ def test_a_person_reads_approves_and_asks_for_changes_by_gh(case, at):
     labels = '[.labels[].name] | join(" ")'
     assert ada.gh(f"{HERE}/issues/1", "--jq", labels) == "runner runner:in-review\n"
     ada.gh(comments, "-F", "body=@-", "--silent", given=f"/runner change {ROW.id} as TSV\r\n")
-    assert case.advance() == "a pull request waits for a review"
+    assert case.advance() == "the pull request needs review"
     assert "change as TSV (comment" in " ".join(case.builder.done)
 
 
@@ -98,7 +98,7 @@ def test_what_somebody_without_rights_says_by_gh_is_talk(case, at):
     with pytest.raises(AssertionError, match="403"):
         eve.gh(f"{HERE}/issues/1/labels", "-f", "labels[]=runner:in-progress")
     case.say(f"/runner approve {case.digest}", "eve")
-    assert case.advance() == "a plan waits for a review"
+    assert case.advance() == "the plan needs review"
 
 
 def test_the_action_keeps_one_comment_by_gh_whatever_stands_in_it(case, at, tmp_path):

@@ -38,8 +38,8 @@ def test_a_label_that_pauses_is_told_instead_of_what_was_said_before(case):
     case.advance()
     case.server.label("tom", case.number, "runner:paused")
     case.advance()
-    assert "The label `runner:paused` was put on." in case.status
-    assert "Tried again" not in case.status
+    assert "The label `runner:paused` was added." in case.status
+    assert "Retried" not in case.status
 
 
 def test_what_is_handed_over_stands_without_an_older_answer(case):
@@ -55,7 +55,7 @@ def test_a_word_that_is_none_is_told_with_those_that_are(case, word):
     case.label().advance()
     case.say(f"/runner {word}")
     case.advance()
-    wrong = f"`/runner {word.split()[0]}` is not understood: the words are"
+    wrong = f"Unknown command `/runner {word.split()[0]}`: expected"
     assert f"{wrong} `approve`, `reject`, `change`, `retry`, `stop`." in case.status
     assert case.builder.done.count("build") == 0
 
@@ -64,7 +64,7 @@ def test_a_word_that_is_none_by_somebody_without_rights_is_talk(case):
     case.label().advance()
     case.say("/runner aprove", "eve")
     case.advance()
-    assert "not understood" not in case.status
+    assert "Unknown command" not in case.status
 
 
 def _labels_and_assigned(case):
@@ -77,13 +77,13 @@ def test_a_word_that_does_nothing_moves_no_label_and_assigns_nobody_anew(case):
     for word in ("/runner approve", "/runner approve 12345678", "/runner retry"):
         before = _labels_and_assigned(case)
         case.say(word)
-        assert case.advance() == "a plan waits for a review"
+        assert case.advance() == "the plan needs review"
         assert _labels_and_assigned(case) == before
     case.approve()
     before = _labels_and_assigned(case)
     case.say("/runner change TASK-099 as TSV")
-    assert case.advance() == "a pull request waits for a review"
-    assert "There is no TASK-099 here" in case.status
+    assert case.advance() == "the pull request needs review"
+    assert "Unknown task TASK-099" in case.status
     assert _labels_and_assigned(case) == before
 
 
@@ -113,9 +113,9 @@ def test_a_plan_is_only_said_to_be_written_while_it_is(case):
 def test_nothing_is_tried_again_where_nothing_ended(case):
     case.label().advance()
     case.say("/runner retry")
-    assert case.advance() == "a plan waits for a review"
-    assert "Nothing was stopped or handed over" in case.status
-    assert "Tried again" not in case.status
+    assert case.advance() == "the plan needs review"
+    assert "Nothing to retry: it is neither paused" in case.status
+    assert "Retried" not in case.status
 
 
 def test_once_revisions_are_used_up_no_other_one_is_offered(case):
@@ -125,10 +125,10 @@ def test_once_revisions_are_used_up_no_other_one_is_offered(case):
         case.say(f"/runner change TASK-008 as {name}")
         case.advance()
     case.say("/runner change TASK-008 as PDF")
-    assert case.advance() == "waits for a person"
+    assert case.advance() == "needs your input"
     assert "3 revisions failed." in case.status
-    assert "`/runner retry` tries again" not in case.status
-    assert "ada asks for another revision." in case.status
+    assert "To try again, comment `/runner retry`" not in case.status
+    assert "ada requested another revision." in case.status
 
 
 def test_a_text_that_waits_for_a_label_offers_no_retry(case):
@@ -145,16 +145,16 @@ def test_an_end_is_told_with_what_begins_it_anew(case):
     (pull,) = case.server.pulls
     case.server.close_issue("ada", pull["number"])
     case.advance()
-    assert "Take the label `runner` off and put it on again, and it begins anew." in case.status
+    assert "To start over, remove the label `runner` and add it again." in case.status
     case.server.unlabel("ada", case.number, "runner")
     case.label().advance()
     case.server.unlabel("ada", case.number, "runner")
     case.advance()
-    assert "It is not asked for. Put the label `runner` on again" in case.status
+    assert "It is not asked for. To start over, add the label `runner` again" in case.status
     case.label().advance()
     case.server.close_issue("ada", case.number)
     case.advance()
-    assert "It is closed. Reopened, with the label `runner` put on again" in case.status
+    assert "It is closed. To start over, reopen it and add the label `runner` again" in case.status
 
 
 def test_what_is_to_be_said_names_a_task_that_there_is(case):
@@ -162,9 +162,9 @@ def test_what_is_to_be_said_names_a_task_that_there_is(case):
     case.approve()
     case.server.label("ada", case.number, "runner:needs-iteration")
     case.advance()
-    assert "`/runner change TASK-008 …` says what is to be different." in case.status
+    assert "to describe the change, comment `/runner change TASK-008 …`." in case.status
     row = case.builder.facts.tasks[0]
     case.builder.facts = replace(case.builder.facts, tasks=(row, replace(row, id="TASK-009")))
     case.server.review("ada", case.server.pulls[0]["number"], "as TSV")
     case.advance()
-    assert "but of which task? `/runner change TASK-008 …` says it." in case.status
+    assert "without naming a task; to name one, comment `/runner change TASK-008 …`." in case.status

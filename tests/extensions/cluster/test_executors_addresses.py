@@ -39,10 +39,10 @@ def test_a_local_cluster_is_meant_where_no_address_is_given():
 
 
 def test_an_address_without_its_protocol_is_refused_with_both_that_may_be_meant():
-    with pytest.raises(RunnerError, match="is no whole address") as caught:
+    with pytest.raises(RunnerError, match="has no protocol") as caught:
         scheduler_of("dask:head:8786")
-    assert caught.value.hint == "say how: dask:tcp://head:8786 or dask:tls://head:8786"
-    with pytest.raises(RunnerError, match="is no address of a scheduler"):
+    assert caught.value.hint == "write dask:tcp://head:8786 or dask:tls://head:8786"
+    with pytest.raises(RunnerError, match="is not a valid scheduler address"):
         scheduler_of("dask:http://head/")
 
 
@@ -50,9 +50,9 @@ def test_an_address_without_its_protocol_is_refused_with_both_that_may_be_meant(
     ("content", "why"),
     [
         (None, "cannot be read"),
-        ("{", "no JSON"),
-        ("[]", "names no address"),
-        ('{"address": "somewhere"}', "names no address"),
+        ("{", "not JSON"),
+        ("[]", "has no scheduler address"),
+        ('{"address": "somewhere"}', "has no scheduler address"),
     ],
 )
 def test_a_scheduler_file_that_says_nothing_is_refused(tmp_path, content, why):
@@ -95,7 +95,7 @@ def test_it_is_refused_before_it_starts_only_where_the_cluster_has_no_key():
     told = {"network": Network.YES}
     agent = None
     open_one = Settings(executor="dask:tcp://127.0.0.1:1", **told)
-    assert explain_exposure(task, agent, open_one).startswith("TASK-001 would have a network")
+    assert explain_exposure(task, agent, open_one).startswith("TASK-001 has network access")
     assert explain_exposure(task, agent, Settings(executor="dask:tls://h:1", **told)) == ""
     assert explain_exposure(task, agent, Settings(executor="dask", **told)) == ""
 

@@ -125,7 +125,7 @@ def test_on_a_cluster_without_keys_a_task_gets_no_network_and_is_told_why(workpl
     workplace.plan(plan("touch seen.jsonl"))
     ended = workplace.run("--executor", healthy.executor, "--review", "off")
     assert ended.code == 3, ended.said
-    assert "speaks no TLS" in ended.said
+    assert "does not use TLS" in ended.said
     assert "--insecure-cluster" in ended.said
     assert workplace.statuses["TASK-001"] == "BLOCKED"
     assert not workplace.has("seen.jsonl")
@@ -153,7 +153,7 @@ def test_an_agent_has_a_network_and_is_refused_there(workplace, healthy, home):
     workplace.plan("## TASK-001: Look\n- Status: PENDING\n- Output files: `seen.jsonl`\n")
     ended = workplace.run("--executor", healthy.executor, "--review", "off")
     assert ended.code == 3, ended.said
-    assert "the agent agent would have a network" in ended.said
+    assert "the agent agent has network access" in ended.said
 
 
 def test_a_person_may_accept_it(workplace, healthy):
@@ -175,7 +175,7 @@ def test_without_a_way_to_make_a_key_no_cluster_is_started(workplace, monkeypatc
     workplace.plan(plan("touch seen.jsonl", "no"))
     ended = workplace.run("--executor", "dask", "--review", "off")
     assert ended.code == 3, ended.said
-    assert "cryptography is not installed" in ended.said
+    assert "needs the package cryptography, which is not installed" in ended.said
 
 
 def test_what_forks_workers_is_never_where_a_task_may_ask_it_to(monkeypatch):

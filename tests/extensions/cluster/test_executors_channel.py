@@ -412,7 +412,7 @@ def test_a_job_that_its_worker_had_to_end_runs_elsewhere(workplace, own_yard, tm
     yard.worker(wait=False)
     ended = run.result()
     assert ended.code == 0, ended.said
-    assert "was lost while it worked" in ended.said
+    assert "was lost during the job" in ended.said
     assert landed(workplace) == ["feat(TASK-001): one"]
     until(lambda: not running("sleep\x00654325"), what="the end of the command")
 

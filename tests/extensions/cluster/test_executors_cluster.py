@@ -156,8 +156,8 @@ def test_an_answer_that_comes_late_and_twice_lands_once_and_is_told_once(
     ended = on_cluster(workplace, healthy, "-j", "3", "--no-sandbox")
     assert ended.code == 0, ended.said
     assert "answered twice" in yard.log(0)
-    assert ended.said.count("was lost while it worked") == 2  # as it happens, and with its task
-    assert ended.said.count("came late") == 1, ended.said
+    assert ended.said.count("was lost during the job") == 2  # as it happens, and with its task
+    assert ended.said.count("dropped a late answer") == 1, ended.said
     assert len(landed(workplace)) == 3
     assert workplace.dirt == []
 
@@ -207,7 +207,7 @@ def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert "came late" not in err  # who ended it is not told that its end came too late
+    assert "late answer" not in err  # who ended it is not told that its end came too late
     until(lambda: not running(f"sleep\x0098{os.getpid()}"), what="the end of the command")
 
 
@@ -229,7 +229,7 @@ def test_cancel_ends_one_task_on_its_worker_and_keeps_what_it_wrote(workplace, h
     assert statuses(workplace)[0].startswith("BLOCKED — cancelled by a person; work kept"), (
         ended.said
     )
-    assert "came late" not in ended.said
+    assert "late answer" not in ended.said
     until(lambda: not running("sleep\x00876543"), what="the end of the command")
     (branch,) = [one for one in workplace.branches if one.startswith("draft/")]
     assert workplace.git("show", f"{branch}:a.txt") == "half"
@@ -332,7 +332,7 @@ def test_a_person_may_name_one_in_the_environment_but_not_without_tls(workplace,
     workplace.plan(ONE)
     ended = workplace.run("--review", "off")
     assert ended.code == 3, ended.said
-    assert "is a network address without TLS" in ended.said
+    assert "does not use TLS" in ended.said
     assert "--insecure-cluster" in ended.said
     assert landed(workplace) == []
 
@@ -342,7 +342,7 @@ def test_tls_without_certificates_is_told_before_anybody_is_called(workplace, mo
     monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tls://127.0.0.1:9")
     ended = workplace.run()
     assert ended.code == 3
-    assert "speaks TLS, and no certificates are set" in ended.err
+    assert "needs TLS, but no certificates are set" in ended.err
     assert "dask_tls_ca" in ended.err
     assert "Traceback" not in ended.err
 

@@ -181,7 +181,7 @@ def test_ids_that_begin_again_with_each_answer_tell_nothing(chat):
     there = ("modify_file", {"path": "src/a.py", "old": "a", "new": "b"}, "0")
     chat.run([("read_file", {"path": "src/a.py"}, "0")], [there], [there], "Done.")
     assert chat.answers[1] == "modify of src/a.py: done"
-    assert chat.answers[2].startswith("refused, nothing was written: old stands 0 times")
+    assert chat.answers[2].startswith("refused, nothing was written: old occurs 0 times")
 
 
 def test_each_request_carries_an_id_of_its_own(chat):
@@ -196,7 +196,7 @@ def test_arguments_that_do_not_fit_are_answered_with_what_is_wrong(chat):
     chat.run([("read_file", {"file": "x", "first_line": 0})], "Done.")
     (answer,) = chat.answers
     assert answer == (
-        "these arguments do not fit read_file: path: Field required; first_line: Input should be "
+        "invalid arguments for read_file: path: Field required; first_line: Input should be "
         "greater than or equal to 1; file: Extra inputs are not permitted"
     )
 
@@ -228,7 +228,7 @@ def test_a_session_for_which_no_time_is_left_does_nothing(chat):
     chat.set(left=Allowance(minutes=0.0))
     chat.gates["slow"] = lambda: threading.Event().wait(0.1) or ()
     said = chat.run([("run_gate", {"name": "slow"})], [write("src/a.py")], "Done.")
-    assert said.findings[0].message.startswith("the session took longer than the attempt may")
+    assert said.findings[0].message.startswith("the session exceeded the time limit of the attempt")
     assert chat.files == {}
 
 
@@ -236,7 +236,7 @@ def test_a_session_takes_no_longer_than_the_attempt_may(chat):
     chat.set(left=Allowance(minutes=0.002))
     chat.gates["slow"] = lambda: threading.Event().wait(0.2) or ()
     said = chat.run([("run_gate", {"name": "slow"})], [write("src/a.py")], "Done.")
-    assert said.findings[0].message.startswith("the session took longer than the attempt may")
+    assert said.findings[0].message.startswith("the session exceeded the time limit of the attempt")
 
 
 # --- permission rules -----------------------------------------------------------------
@@ -256,14 +256,17 @@ def test_rules_are_checked_before_a_tool_does_anything(chat):
         [("search", {"pattern": "hidden"}), ("list_files", {}), ("run_gate", {"name": "deploy-x"})],
         "Done.",
     )
-    denied = 'denied: the rule "deny * src/private/**" of your settings does not let'
+    denied = 'denied: the rule "deny * src/private/**" of your settings does not allow'
     assert chat.answers[0] == f"{denied} read_file src/private/a.py"
     assert chat.answers[1] == f"{denied} write_file src/private/b.py"
-    assert "wants a person asked before write_file tests/test_a.py, and nobody" in chat.answers[2]
+    assert "needs a person's approval for write_file tests/test_a.py, and nobody" in chat.answers[2]
     assert chat.answers[3:] == [
-        "nothing matches",
-        "there are no such files",
-        'denied: the rule "deny run_gate deploy*" of your settings does not let run_gate deploy-x',
+        "no matches",
+        "no matching files",
+        (
+            'denied: the rule "deny run_gate deploy*" of your settings does not allow '
+            "run_gate deploy-x"
+        ),
     ]
     assert list(chat.files) == ["src/private/a.py"]
 

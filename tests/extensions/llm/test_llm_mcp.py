@@ -101,7 +101,7 @@ def test_a_run_that_ends_does_not_wait_for_who_goes_on_talking(served, how):
 
 def test_a_server_that_dies_takes_nothing_along(served):
     served.run([show("die")], [shout("still there?")], "Done.")
-    assert served.answers == ["failed: the MCP server tiny ended; it said: to be logged"] * 2
+    assert served.answers == ["failed: the MCP server tiny ended; its output: to be logged"] * 2
 
 
 def test_a_server_that_does_not_start_is_a_warning(served):
@@ -109,9 +109,9 @@ def test_a_server_that_does_not_start_is_a_warning(served):
     said = served.run([("list_files", {})], "Done.")
     (warning,) = said.findings
     assert not warning.refuses
-    assert warning.message.startswith("the MCP server tiny ended; it said: ")
+    assert warning.message.startswith("the MCP server tiny ended; its output: ")
     assert warning.message.endswith("not found: the model works without its tools")
-    assert warning.hint == "try it by hand: no-such-program-anywhere"
+    assert warning.hint == "run it yourself: no-such-program-anywhere"
 
 
 def test_permission_rules_hold_for_them_by_wildcards(served):
@@ -155,7 +155,7 @@ def test_a_server_that_cannot_work_is_told_with_its_own_words(served):
     served.again(command="echo starting >&2; echo 'no token in /etc/tiny' >&2; exit 3")
     (warning,) = served.run([("list_files", {})], "Done.").findings
     assert "the MCP server tiny" in warning.message
-    assert "it said: starting | no token in /etc/tiny" in warning.message
+    assert "its output: starting | no token in /etc/tiny" in warning.message
     assert not list(served.attempt.place.box.glob("mcp-*"))
 
 

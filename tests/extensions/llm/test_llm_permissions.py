@@ -46,12 +46,12 @@ def test_a_yes_for_once_holds_for_one_call_and_one_for_the_task_for_all(person):
 def test_a_no_is_told_with_its_reason_and_not_asked_again(person):
     person.words = ["no"]
     person.run([read("src/a.py"), read("src/b.py"), read("src/a.py")], "Done.")
-    no = "denied: a person does not let read_file src/a.py: use b.py"
+    no = "denied: a person does not allow read_file src/a.py: use b.py"
     assert (person.answers[0], person.answers[2]) == (no, no)
     assert person.answers[1] == (
-        'denied for now: the rule "ask * src/**" of your settings wants a person asked before '
-        "read_file src/b.py, and nobody is there; they are asked later. Go another way, or say in "
-        "the end what is missing"
+        'denied for now: the rule "ask * src/**" of your settings needs a person\'s approval for '
+        "read_file src/b.py, and nobody is available; they are asked later. Try another way, or "
+        "say at the end what is missing"
     )
 
 

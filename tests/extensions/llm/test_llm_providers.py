@@ -83,7 +83,7 @@ def test_dollars_are_counted_where_the_price_is_known_and_it_is_told_where_not(a
     assert said.findings[0].message == "the budget is used up: 0.0001 dollars"
     assert len(ask.server.asked) == 1
     (warning,) = ask("openai-compatible:local-x", says(WRITE), says("Done.")).findings
-    assert warning.message.startswith("what openai-compatible:local-x costs is not known")
+    assert warning.message.startswith("the price of openai-compatible:local-x is unknown")
 
 
 def test_a_key_reaches_its_provider_alone_and_a_server_without_one_gets_none(ask):
@@ -201,7 +201,7 @@ def test_last_words_that_end_at_a_limit_are_told_and_the_work_is_proven(ask, mon
     assert said.failure is None
     (warning,) = said.findings
     assert not warning.refuses
-    assert warning.message.endswith("was cut off at its provider's limit of tokens")
+    assert warning.message.endswith("was cut off at the provider's token limit")
 
 
 def test_a_silent_model_does_not_hold_up_a_run_that_ends(ask, chat):
@@ -238,7 +238,7 @@ def test_a_request_that_waits_for_its_turn_does_not_hold_up_a_run_that_ends(ask,
     said = ask("openai-compatible:x", says("Done."), calls="1/hour")
     assert said.findings[0].message == "the model's session was cancelled"
     assert ask.server.asked == []
-    assert chat.told[-1].endswith("waits for its turn: model_calls = 1/hour")
+    assert chat.told[-1].endswith("waiting to call the model, limited by model_calls = 1/hour")
 
 
 def test_a_server_that_is_not_there_is_a_transient_failure(ask, chat, monkeypatch):

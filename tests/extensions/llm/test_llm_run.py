@@ -130,5 +130,5 @@ def test_a_task_is_planned_written_mended_and_landed(shop):
     kept = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert key.encode() not in kept
     tried = str(server.asked[-2][2]["messages"][-1])
-    assert "this task has no check 'lint'" in tried
+    assert "unknown check 'lint'" in tried
     assert "ended with exit code 1" in tried

@@ -88,9 +88,9 @@ def test_a_person_sets_servers_and_addresses_and_a_repository_only_tightens(load
         ('[[permission]]\ntool = "search"\naction = "maybe"', "permission.action must be"),
         ('[[permission]]\ntool = "*"\naction = "deny"\npattern = "!a"', "must not begin with !"),
         ('[[permission]]\naction = "deny"', "permission.tool is missing"),
-        ('[mcp."a b"]\ncommand = "x"', "must be named with letters"),
+        ('[mcp."a b"]\ncommand = "x"', "must have only letters"),
         ('[mcp.a]\nenv = "X"', "mcp.a.command is missing"),
-        ('[model]\nbase_url = "localhost"', "must be an address"),
+        ('[model]\nbase_url = "localhost"', "must be a URL"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(load, text, said):
@@ -107,11 +107,11 @@ def why_not(settings):
 
 def test_what_is_missing_is_told_with_what_would_help(load, monkeypatch):
     pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
-    assert why_not(load().settings)[0] == "no model is named that implements tasks"
+    assert why_not(load().settings)[0] == "no model is set to implement tasks"
     named = {
-        "antropic:x": ('"antropic:x" names no model', 'did you mean "anthropic"?'),
-        "claude": ('"claude" names no model', None),
-        "openai-compatible:x": ("nobody says where the server of openai-compatible:x is", None),
+        "antropic:x": ('"antropic:x" is not a valid model', 'did you mean "anthropic"?'),
+        "claude": ('"claude" is not a valid model', None),
+        "openai-compatible:x": ("no server address is set for openai-compatible:x", None),
         "anthropic:x": (
             "anthropic:x needs a key: ANTHROPIC_API_KEY is not set",
             "export ANTHROPIC_API_KEY=… in the shell that starts the runner",
@@ -167,12 +167,12 @@ def test_the_pipeline_can_ask_the_same_rules_about_any_write():
     rules = made([("write_file", "new/**", "deny"), ("modify_*", "old/**", "ask")])
     assert write_finding("new/a", rules) is None
     assert write_finding("new/a", rules, is_new=True).message == (
-        'the rule "deny write_file new/**" of your settings does not let this file be written'
+        'the rule "deny write_file new/**" of your settings forbids writing this file'
     )
     assert write_finding("new/a", (), rules, is_new=True).message.startswith(
         'the rule "deny write_file new/**" of the repository\'s settings'
     )
-    assert write_finding("old/a", rules).message.endswith("wants a person asked about this file")
+    assert write_finding("old/a", rules).message.endswith("requires approval for this file")
     assert write_finding("old/a", rules, reviewed=True) is None
     yes, no = (PermissionAnswer("modify_file", "old/a", said, "not now") for said in (True, False))
     assert write_finding("old/a", rules, answers=(no, yes)) is None

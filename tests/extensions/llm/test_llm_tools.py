@@ -47,8 +47,8 @@ def test_what_is_private_or_outside_is_never_shown(chat, tmp_path):
     said = answers(chat, *map(read, (*asked, "pipe", "../outside.txt", "/etc/passwd", "keys")))
     assert [one for one in said if not one.startswith("not shown: ")] == []
     assert answers(chat, ("list_files", {}), search("theirs|x")) == [
-        "there are no such files",
-        "nothing matches",
+        "no matching files",
+        "no matches",
     ]
 
 
@@ -58,7 +58,7 @@ def test_read_allow_is_held_by_every_tool_that_reads(chat):
     chat.shop.write("docs/a.md", "one\n")
     said = answers(chat, read("src/a.py"), read("docs/a.md"), search("one"))
     assert said[0] == "one\n"
-    assert said[1] == "not shown: read_allow leaves docs/a.md out"
+    assert said[1] == "not shown: read_allow excludes docs/a.md"
     assert said[2] == "src/a.py:1: one"
 
 
@@ -80,7 +80,7 @@ def test_lists_and_searches_are_bounded(chat):
         chat.shop.write(f"many/{number:03}.txt", "a line\n")
     listed, found = answers(chat, ("list_files", {"folder": "many/"}), search("line"))
     assert len(listed.splitlines()) == 501
-    assert listed.endswith("… and more than these 500: name a folder or a pattern")
+    assert listed.endswith("… more than 500 files: name a folder or a pattern")
     assert len(found.splitlines()) == 101
     chat.shop.write("large", "x" * 70_000)
     (large,) = answers(chat, read("large"))
@@ -114,15 +114,15 @@ def test_a_listing_keeps_to_its_folder_and_pattern(chat):
     (listed,) = answers(chat, ask)
     assert listed == "src/a.py (1 bytes)\nsrc/in/c.py (1 bytes)"
     (listed,) = answers(chat, ("list_files", {"folder": "../"}))
-    assert listed == "there are no such files"
+    assert listed == "no matching files"
 
 
 def test_a_search_is_by_linear_expressions_and_says_what_is_wrong_with_one(chat):
     chat.shop.write("a", "Error\n" + "a" * 30_000 + "\n")
     said = answers(chat, search("error", ignore_case=True), search("(a+)+$b"), search("("))
     assert said[0] == "a:1: Error"
-    assert said[1] == "nothing matches"
-    assert said[2].startswith("not a regular expression of RE2: ")
+    assert said[1] == "no matches"
+    assert said[2].startswith("not a valid RE2 regular expression: ")
 
 
 # --- writing --------------------------------------------------------------------------
@@ -141,10 +141,10 @@ def test_a_text_is_replaced_where_it_stands_exactly_once(chat):
     assert chat.files == {"src/a.py": "1\ntwo\ntwo\n"}
     assert [one.removeprefix("refused, nothing was written: ") for one in said] == [
         "modify of src/a.py: done",
-        "old stands 2 times in src/a.py; it must be a text that stands there exactly once",
-        "old stands 0 times in src/a.py; it must be a text that stands there exactly once",
-        "there is no src/b.py: write it whole with write_file",
-        "old is empty; it must be a text that stands there exactly once",
+        "old occurs 2 times in src/a.py; it must be a text that occurs there exactly once",
+        "old occurs 0 times in src/a.py; it must be a text that occurs there exactly once",
+        "src/b.py does not exist: create it with write_file",
+        "old is empty; it must be a text that occurs there exactly once",
     ]
 
 
@@ -241,6 +241,6 @@ def test_a_link_that_a_check_put_in_the_place_of_the_project_is_not_followed(cha
     chat.run([("run_gate", {"name": "TC-001"})], calls, "Done.")
     assert chat.answers[0] == "TC-001 passes"
     for answer in chat.answers[1:]:
-        assert "a link is in the place of the project's folder" in answer
+        assert "a symbolic link is in place of the project's folder" in answer
     assert (theirs / "diary.txt").read_text() == "dear diary"
     assert [path.name for path in theirs.iterdir()] == ["diary.txt"]

@@ -93,7 +93,7 @@ def test_who_was_given_up_writes_nothing_any_more(store):
         lambda: finish_build(store, lost, "COMPLETED", ""),
         lambda: hand_back(store, lost, "stopped"),
     ):
-        with pytest.raises(LostClaimError, match="handed on to another worker"):
+        with pytest.raises(LostClaimError, match="taken over by another worker"):
             write()
     assert look_into(store, mine) == before
     assert beat(store, mine, 30).cancelled_by == ""
@@ -106,7 +106,10 @@ def test_a_build_with_which_three_workers_were_lost_has_failed(store):
         assert claim_build(store, GONE).id == made.id
     assert claim_build(store, ADA) is None
     ended = look_into(store, made)
-    assert (ended.build.state, ended.build.note) == ("FAILED", "3 workers were lost with it")
+    assert (ended.build.state, ended.build.note) == (
+        "FAILED",
+        "3 workers were lost while building it",
+    )
     assert ended.answers[0]["outcome"] == "the build is FAILED"
     assert list(find_faults(store)) == []
     retry_build(store, ended.build, "ada")
@@ -299,6 +302,6 @@ def test_what_a_store_cannot_keep_is_no_store_that_is_away(store):
     if not store.is_sqlite:  # which keeps it
         cannot.append({"tags": ("a\x00b",)})
     for fields in cannot:
-        with pytest.raises(UnfitValueError, match="cannot keep this"):
+        with pytest.raises(UnfitValueError, match="cannot save this"):
             queue_build(store, Wanted(SHOP, **{"by": "ada@here"} | fields))
     queued(store)

@@ -72,7 +72,7 @@ def test_one_process_at_a_time_tells_the_events_of_a_store_on_any_machine(postgr
         other = StoreOutbox(StoredEvents(theirs, turn=second))
         positions, behind = Positions({}), Positions({})
         assert told(ours, positions) == [(made.id, 1)]
-        with pytest.raises(RunnerError, match="another process delivers") as refused:
+        with pytest.raises(RunnerError, match="another process already delivers") as refused:
             told(other, behind)
         assert refused.value.code is ExitCode.CONFLICT
         with theirs.write() as connection:  # the first one's connection is cut off
@@ -81,7 +81,7 @@ def test_one_process_at_a_time_tells_the_events_of_a_store_on_any_machine(postgr
                 text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
             )
         wait_until(lambda: has_turn(second))
-        with pytest.raises(RunnerError, match="another process delivers"):
+        with pytest.raises(RunnerError, match="another process already delivers"):
             told(ours, positions)
         second.close()
         assert told(ours, positions) == []
@@ -148,7 +148,7 @@ def test_the_command_prints_a_team_s_events(workplace, postgres):
     assert (said.code, said.out) == (0, "")
     said = workplace.runner(*words, "--build", other.short)
     assert "shop 1  -  build.queued  ada" in said.out
-    assert "of which journal?" in workplace.runner(*words, "--after", "3").err
+    assert "the number needs a journal" in workplace.runner(*words, "--after", "3").err
 
 
 def test_an_end_is_told_after_all_before_it_however_slow_the_receiver_is(store):

@@ -121,16 +121,16 @@ def test_the_command_tells_and_takes(workplace, address):
             note_event(connection, "b0001", "build.completed")
             copy_line(connection, "b0001", "j")
     words = ("store", "prune", "--older-than", "90d", *said)
-    assert workplace.runner(*words).out == "0 events of 0 builds went; their own events stay\n"
+    assert workplace.runner(*words).out == "0 events of 0 builds removed; build events stay\n"
     with later():
         shown = workplace.runner(*words, "--dry-run")
         told = workplace.runner(*words, "--json").document
     assert "b0001  COMPLETED  shop, ended " in shown.out
-    assert shown.out.endswith("1 event of 1 build would go; nothing was taken away\n")
+    assert shown.out.endswith("1 event of 1 build would be removed; nothing was changed\n")
     assert (told["events"], told["builds"][0]["id"], told["dryRun"]) == (1, "b0001", False)
     checked = workplace.runner("store", "check", *said)
-    assert checked.out.endswith("the copies of the journals of 1 build were pruned: not compared\n")
-    assert workplace.runner("store", "rebuild", *said).out.endswith("were pruned: left so\n")
+    assert checked.out.endswith("the journal copies of 1 build were pruned: not compared\n")
+    assert workplace.runner("store", "rebuild", *said).out.endswith("were pruned: unchanged\n")
     for wrong in (("prune",), ("check", "--older-than", "9d"), ("check", "--dry-run"),
                   ("prune", "--older-than", "soon"), ("prune", "--older-than", "0d")):  # fmt: skip
         assert workplace.runner("store", *wrong, *said).code == 2, wrong

@@ -37,16 +37,16 @@ def test_an_answer_is_of_what_was_shown_and_of_nothing_else(workers):
     assert (change.path, change.content, before, whole) == ("made/001", b"1\n", None, True)
 
     for wrong in (Asked("page", "sha256:0"), Asked("page", second.seen)):
-        with pytest.raises(RunnerError, match="is not what you were shown") as told:
+        with pytest.raises(RunnerError, match="changed since it was shown") as told:
             answer_build(workers.store, waiting, ("approve", "TASK-001", ""), "eve", wrong)
         assert told.value.code is ExitCode.CONFLICT
-    with pytest.raises(RunnerError, match="does not wait any more"):
+    with pytest.raises(RunnerError, match="has nothing to approve"):
         answer_build(workers.store, waiting, ("approve", "TASK-009", ""), "eve", Asked("page", "x"))
     assert look_into(workers.store, waiting).answers == ()
 
     seen = Asked("page", first.seen)
     answer_build(workers.store, waiting, ("approve", "TASK-001", ""), "eve", seen)
-    with pytest.raises(RunnerError, match="TASK-001 was answered by eve"):
+    with pytest.raises(RunnerError, match="TASK-001 was already answered by eve"):
         answer_build(workers.store, waiting, ("reject", "TASK-001", "no"), "bob", seen)
     assert [one.answered for one in list_shown(workers.store, build.id)] == ["eve", ""]
     told = shown_event(workers, build)
@@ -89,7 +89,7 @@ def test_what_moved_in_the_clone_is_not_approved_by_an_older_look(workers):
     )
     workers.work()
     done = look_into(workers.store, build)
-    assert done.answers[0]["outcome"] == "not done: TASK-001 is not what you were shown"
+    assert done.answers[0]["outcome"] == "not done: TASK-001 changed since you saw it"
     assert (done.build.waits, workers.landings(build)) == ("TASK-001", [])
     assert [it.seen for it in list_shown(workers.store, build.id)] == [one.seen]
 

@@ -137,7 +137,7 @@ def test_a_backup_is_whole_or_refused_and_fits_the_other_kind_of_server(store, p
     rows = back_up(store, file)
     assert rows == sum(map(len, content(store).values())) == 5
     assert file.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(RunnerError, match="there already"):
+    with pytest.raises(RunnerError, match="already exists"):
         back_up(store, file)
     other = new_database(postgres) if store.is_sqlite else f"sqlite:///{tmp_path / 'other'}"
     with a_store(other) as there:
@@ -153,7 +153,7 @@ def test_a_damaged_backup_changes_nothing(store, tmp_path, spoil):
     back_up(store, tmp_path / "good")
     (tmp_path / "bad").write_bytes(spoil((tmp_path / "good").read_bytes()))
     new = f"sqlite:///{tmp_path / 'new'}"
-    with pytest.raises(RunnerError, match="no whole backup"):
+    with pytest.raises(RunnerError, match="not a complete backup"):
         restore(open_engine(new), tmp_path / "bad")
     assert read_revision(open_engine(new)) == ""
 
@@ -188,7 +188,7 @@ def test_an_older_backup_is_brought_up(store, tmp_path):
 
 def test_what_is_wrong_is_told(store):
     fill(store, a_build(1), a_build(2, state="COMPLETED"))
-    assert list(find_faults(store)) == ["build b0002 is COMPLETED, and its events say PENDING"]
+    assert list(find_faults(store)) == ["build b0002 is COMPLETED, but its events say PENDING"]
     with store.write() as connection:
         note_event(connection, "b0002", "build.completed")
         note_event(connection, "b0001", "build.claimed")
@@ -271,10 +271,13 @@ def test_sqlite_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_store_that_nobody_made_is_no_empty_one(tmp_path):
-    with pytest.raises(RunnerError, match="no store yet"), open_store(find_address(tmp_path, "")):
+    with (
+        pytest.raises(RunnerError, match="the store does not exist yet"),
+        open_store(find_address(tmp_path, "")),
+    ):
         pass
     assert not (tmp_path / "team").exists()
-    with pytest.raises(RunnerError, match="not known: mysql"):
+    with pytest.raises(RunnerError, match="unknown kind of store: mysql"):
         find_address(tmp_path, "mysql://x/y")
 
 
@@ -358,14 +361,14 @@ def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):
     assert (code, "is ready" in said) == (0, True)
     path = workplace.home / "state/runner/team/store.sqlite"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "was there already" in runner("store", "init")[1]
-    assert runner("store", "check") == (0, f"the store is whole: sqlite:///{path}\n")
+    assert "is up to date" in runner("store", "init")[1]
+    assert runner("store", "check") == (0, f"the store is intact: sqlite:///{path}\n")
     assert runner("store", "backup", str(tmp_path / "b"))[0] == 0
     other = ("--store", str(tmp_path / "other.sqlite"))
     assert runner("store", "restore", str(tmp_path / "b"), *other)[0] == 0
     assert (
         runner("store", "rebuild", *other)[1]
-        == "0 builds, 0 events from journals of this machine\n"
+        == "rebuilt 0 builds and 0 events from journals here\n"
     )
     assert runner("store", "backup")[0] == 2
     assert os.environ["HOME"] == str(workplace.home)

@@ -77,7 +77,7 @@ def test_a_lost_build_waits_where_nothing_is_left_and_is_ended_where_nobody_want
     set_bound(store, Bound("", 9.0, share=3.0))
     claim_build(store, GONE)
     assert claim_build(store, ADA) is None
-    assert find_build(store, made.id).note == "3 workers were lost with it"
+    assert find_build(store, made.id).note == "3 workers were lost while building it"
     retry_build(store, made, "ada")
     assert claim_build(store, ADA) is None
 
@@ -89,7 +89,7 @@ def test_a_repository_s_bound_holds_beside_the_team_s(store):
     mine = claim_build(store, BOB)
     assert read_share(store, mine).given == pytest.approx(0.2)
     assert claim_build(store, ADA) is None
-    assert why(store) == "shop: 1 build goes on, of 1 at once"
+    assert why(store) == "shop: 1 build running, the limit is 1"
     assert why(store, "other") == ""
     finish_build(store, mine, "FAILED", "", "", Share(0.2, 1.99))
     assert "the budget of shop is used up: $1.99 of $2.00 a day, until " in why(store)
@@ -214,7 +214,7 @@ def test_a_build_whose_share_is_used_up_waits_and_goes_on_with_the_next_one(work
     said = workers.work(**agent(TASK_001=task, TASK_002=more))
     waits = workers.build(build)
     assert (waits.state, workers.landings(build)) == ("PENDING", ["TASK-001"]), said
-    assert "of its $1.00 are used; the next claim goes on" in waits.note
+    assert "of its $1.00 used; the next claim continues" in waits.note
     assert "the budget of the team is used up: $1.00 of $1.05 a month" in why(workers.store)
     set_bound(workers.store, Bound("", 5.0, share=2.0))
     said = workers.work(**agent(TASK_001=task, TASK_002=more))
@@ -229,7 +229,7 @@ def test_a_build_whose_share_is_used_up_waits_and_goes_on_with_the_next_one(work
 def test_the_commands_say_who_waits_for_how_much_and_until_when(workplace):
     runner = workplace.runner
     assert runner("store", "init").code == 0
-    assert runner("queue", "budget").out == "no bound\n"
+    assert runner("queue", "budget").out == "no limit\n"
     assert runner("queue", "budget", "shop", "--dollars", "1").code == 2
     assert runner("queue", "budget", "--dollars", "0/day", "--at-once", "4").code == 0
     said = runner("queue", "budget").out
@@ -240,4 +240,4 @@ def test_the_commands_say_who_waits_for_how_much_and_until_when(workplace):
     assert "the budget of the team is used up: $0.00 of $0.00 a day, until " in told
     assert json.loads(runner("stats", "--team", "--json").out)["kind"] == "team-stats"
     assert runner("queue", "budget", "--dollars", "5/year").code == 2
-    assert runner("queue", "budget", "--dollars", "none").out == "no bound\n"
+    assert runner("queue", "budget", "--dollars", "none").out == "no limit\n"

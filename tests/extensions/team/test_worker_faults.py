@@ -68,7 +68,7 @@ def test_a_build_that_is_claimed_while_its_worker_is_ended_is_handed_back(
     monkeypatch.setattr(worker_round, "require_sandbox", lambda *_: None)
     worker.serve()
     back = workers.build(build)
-    assert (back.state, back.attempts, back.note) == ("PENDING", 0, "its worker was ended"), told
+    assert (back.state, back.attempts, back.note) == ("PENDING", 0, "its worker was stopped"), told
     assert "clone.started" not in workers.kinds(build)
     assert workers.faults == []
 
@@ -162,7 +162,7 @@ def test_a_clone_that_hangs_is_left_as_soon_as_the_worker_is_ended(workers):
     assert worker.wait(60) == 0, workers.log("a")
     assert time.monotonic() - began < 30
     back = workers.build(build)
-    assert (back.state, back.note) == ("PENDING", "its worker was ended")
+    assert (back.state, back.note) == ("PENDING", "its worker was stopped")
 
 
 def test_a_copy_that_another_worker_has_is_waited_for_until_it_is_wanted_no_more(workers, tmp_path):
@@ -535,7 +535,7 @@ def test_a_worker_whose_disk_is_full_claims_nothing_until_it_has_room(workers, m
 
     monkeypatch.setattr(worker_round, "claim_build", claim)
     worker.serve()
-    assert [one for one in told if "takes nothing more" in one] == told[:1] != []
+    assert [one for one in told if "cannot write to the disk" in one] == told[:1] != []
     assert workers.build(build).state == "PENDING"
 
 

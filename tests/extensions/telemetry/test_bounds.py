@@ -115,7 +115,7 @@ def test_a_kept_connection_that_says_nothing_is_left_once_and_not_asked_again():
     "said", ["https://example.org:99999/hook", "http://[::1/hook", "http://h:x/"]
 )
 def test_an_address_that_can_be_no_one_s_is_refused_where_it_is_said(said):
-    with pytest.raises(ValueError, match="must be an address"):
+    with pytest.raises(ValueError, match="must be a URL"):
         receiver_address(said)
 
 

@@ -243,19 +243,19 @@ def test_a_login_by_a_key_that_is_there_is_tried_and_no_other(acp, office):
         (course(begun={"protocolVersion": 2}), "version 2 of the protocol"),
         (course(begun={}), "version None of the protocol"),
         (course(begun=[1]), "version None of the protocol"),
-        (course(opened={"sessionId": 4}), "a session without a name"),
+        (course(opened={"sessionId": 4}), "its new session has no ID"),
         (course(done={"stopReason": "max_tokens"}), "limit of tokens"),
         (course(done={"stopReason": "max_turn_requests"}), "limit of requests"),
         (course(done={"stopReason": "refusal"}), "refuses to go on"),
         (course(done={"stopReason": "cancelled"}), "it was cancelled"),
         (course(done={"stopReason": "of tomorrow"}), "it stopped: of tomorrow"),
-        (course(done={}), "it did not say why"),
+        (course(done={}), "it gave no reason"),
         (course({"error": {"code": -32603, "message": "Internal", "data": {"details": "gone"}}},
                 done=None), "Internal"),
-        (course({"error": "text"}, done=None), "it did not say why"),
-        (course({"stderr": "out of cheese"}, {"exit": 3}), "exit 3 before it had answered"),
+        (course({"error": "text"}, done=None), "it gave no reason"),
+        (course({"stderr": "out of cheese"}, {"exit": 3}), "exit 3 before it answered"),
         ([], "what?"),
-        ([{"on": "initialize", "send": [{"exit": 0}]}], "exit 0 before it had answered"),
+        ([{"on": "initialize", "send": [{"exit": 0}]}], "exit 0 before it answered"),
     ],
 )  # fmt: skip
 def test_what_ends_a_session_is_told(acp, steps, words):
@@ -276,9 +276,9 @@ def test_silence_is_said_and_ended_by_the_idle_limit(acp, office, monkeypatch):
     monkeypatch.setattr(log_tail, "SILENCE_OF_ACP", 2.0)
     acp.does([{"on": "initialize", "send": [{"sleep": 200}]}])
     said = acp.implement(limits=Limits(soft=60, idle=5, hard=90))
-    assert "nothing for 2 s; it may wait for the network or a login" in office.told
+    assert "no output for 2 s; it may be waiting for the network or a login" in office.told
     (finding,) = said.findings
-    assert "said nothing for 5 seconds" in finding.message
+    assert "printed nothing for 5 seconds" in finding.message
 
 
 def test_who_cancels_is_told_to_the_agent(acp, office):

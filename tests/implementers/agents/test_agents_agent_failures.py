@@ -130,9 +130,9 @@ def test_a_crash_of_the_program_is_told_from_its_giving_up(ended, crash):
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ("Open https://x.example/login in a browser", "it says: Open https://x.example/login"),
-        ("Connecting …\n", "it says: Connecting …"),
-        ("", "it may wait for the network or a login"),
+        ("Open https://x.example/login in a browser", "last output: Open https://x.example/login"),
+        ("Connecting …\n", "last output: Connecting …"),
+        ("", "it may be waiting for the network or a login"),
         (EVENT + "\n", None),
     ],
 )
@@ -144,6 +144,6 @@ def test_a_program_that_waits_says_so(tmp_path, monkeypatch, written, told):
     transcript = Transcript(lambda _event: None, heard.append)
     with Following(log, PRESETS["claude"].dialect, transcript, bounds):
         time.sleep(1.0)
-    waits = [line for line in heard if line.startswith("nothing for")]
+    waits = [line for line in heard if line.startswith("no output for")]
     assert len(waits) == (told is not None)
     assert told is None or told in waits[0]

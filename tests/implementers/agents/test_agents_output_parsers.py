@@ -77,7 +77,7 @@ def test_claude_that_tries_a_refused_key_again_is_hopeless():
     transcript, _, told = heard(Dialect.CLAUDE, retry)
     assert (transcript.hopeless, told) == (
         False,
-        ["the provider answers 529 overloaded; trying again"],
+        ["the provider answered 529 overloaded; retrying"],
     )
     retry |= {"error_status": 401, "error": "authentication_failed"}
     assert heard(Dialect.CLAUDE, retry)[0].hopeless

@@ -94,7 +94,7 @@ def test_a_login_in_the_tree_is_struck_out_and_refused_whatever_its_shape(office
     office.script([{"login": "src/app.py", "variable": "MY_LOGIN_TOKEN"}])
     said = office.implement()
     assert office.files()["src/app.py"] == "value = '[REDACTED:login]'\n"
-    assert messages(said) == ["the login of the agent program stands in this file"]
+    assert messages(said) == ["the login of the agent program is in this file"]
 
 
 def test_without_a_sandbox_it_is_refused_unless_the_person_says_so(office):
@@ -104,7 +104,7 @@ def test_without_a_sandbox_it_is_refused_unless_the_person_says_so(office):
     said = office.implement()
     assert said.failure is Failure.DETERMINISTIC
     assert messages(said) == [
-        "agent runs in a sandbox only, and there is none here (bubblewrap is not installed)"
+        "agent needs a sandbox, and none is available (bubblewrap is not installed)"
     ]
     assert "apt-get install bubblewrap" in said.findings[0].hint
     assert "--no-sandbox" in said.findings[0].hint
@@ -170,7 +170,7 @@ def test_a_plan_that_nobody_can_read_is_a_failure_of_the_work(office):
     assert said.failure is Failure.SEMANTIC
     assert messages(said) == [
         (
-            "agent told no plan that can be read: its last message has neither such a block nor a "
+            "agent gave no readable plan: its last message has neither such a block nor a "
             "numbered list"
         )
     ]
@@ -228,14 +228,14 @@ def test_two_calls_in_turn_are_a_circle_too(office):
 def test_a_budget_ends_it_from_outside(office, left, step, words):
     office.script([step, {"wait": 30}])
     said = office.implement(left=left)
-    assert messages(said) == [f"agent was ended: the budget has no more than {words}"]
+    assert messages(said) == [f"agent was ended: the budget allows no more than {words}"]
 
 
 def test_a_budget_is_counted_behind_megabytes_of_what_it_prints(office):
     much = "head -c 12000000 /dev/zero | tr '\\0' x; echo"
     office.script([{"run": much}, {"use": 5000}, {"wait": 30}])
     said = office.implement(left=Allowance(tokens=1000))
-    assert messages(said) == ["agent was ended: the budget has no more than 1000 tokens"]
+    assert messages(said) == ["agent was ended: the budget allows no more than 1000 tokens"]
 
 
 def test_silence_and_time_are_bounded(office):
@@ -243,7 +243,7 @@ def test_silence_and_time_are_bounded(office):
     said = office.implement(limits=Limits(soft=5, idle=0.4, hard=60))
     assert said.failure is Failure.TRANSIENT
     said = office.implement(left=Allowance(minutes=0.02))
-    assert messages(said) == ["agent was ended: the budget has no more minutes"]
+    assert messages(said) == ["agent was ended: the budget allows no more minutes"]
     said = office.implement(limits=Limits(soft=5, idle=60, hard=0.5))
     assert said.failure is Failure.TRANSIENT
     assert messages(said) == ["agent took longer than 0.5 seconds and was ended"]
@@ -269,7 +269,7 @@ def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, 
     said = office.implement()
     assert time.monotonic() - began < 25
     assert messages(said) == ["agent was cancelled"]
-    assert office.told[-1].endswith("waits for its turn: model_calls = 1/hour")
+    assert office.told[-1].endswith("waiting to call the model, limited by model_calls = 1/hour")
     assert office.files() == {"got": "started\n"}
 
 

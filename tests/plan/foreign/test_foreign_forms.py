@@ -173,7 +173,7 @@ def test_a_list_of_task_master_has_all_tags_and_its_sub_tasks_as_criteria():
 
 @pytest.mark.parametrize("text", ['{"tasks": [', '{"tasks" [1]}', '{"tasks": [1 2]}', "[" * 99])
 def test_what_is_no_json_is_told(text):
-    with pytest.raises(RunnerError, match="this is no JSON"):
+    with pytest.raises(RunnerError, match="not valid JSON"):
         read_foreign(text, Form.TASK_MASTER)
 
 
@@ -198,7 +198,7 @@ def test_issues_of_beads_need_what_blocks_them_and_epics_their_children():
     assert [one.is_group for one in plan.tasks] == [True, False]
     assert plan.tasks[0].priority == "critical"
     assert plan.tasks[1].acceptance == ("works", "fast")
-    assert plan.left == ((2, "a-2 related a-4"), (3, "is no JSON"), (4, "is no issue"))
+    assert plan.left == ((2, "a-2 related a-4"), (3, "is not valid JSON"), (4, "is not an issue"))
     assert marks(text, plan) == ["open", "closed"]
 
 
@@ -237,7 +237,7 @@ def test_a_file_of_backlog_md_is_one_task():
 
 def test_a_head_that_names_itself_is_not_read():
     bomb = "---\nid: &a [x]\ntitle: *a\nstatus: Done\n---\n"
-    with pytest.raises(RunnerError, match="head cannot be read"):
+    with pytest.raises(RunnerError, match="front matter cannot be read"):
         read_foreign(bomb, Form.BACKLOG)
 
 

@@ -394,7 +394,8 @@ def test_what_is_said_of_a_tool_is_what_it_does(line, tool, failing, tmp_path):
 
 def test_the_failure_that_a_script_of_find_swallows_is_seen_in_the_form_that_tells_failures():
     line = "find . -name a -exec sh -c 'pytest \"$@\" || true' _ {} +"
-    assert no_proof(line).message == 'cannot fail: `|| true` swallows the exit of `pytest "$@"`'
+    said = 'cannot fail: `|| true` swallows the exit code of `pytest "$@"`'
+    assert no_proof(line).message == said
 
 
 @pytest.mark.parametrize(
@@ -407,7 +408,7 @@ def test_the_failure_that_a_script_of_find_swallows_is_seen_in_the_form_that_tel
     ],
 )
 def test_what_swallows_is_named_as_it_stands_around_backticks_too(line, by):
-    assert no_proof(line).message == f"cannot fail: {by} swallows the exit of `pytest -q`"
+    assert no_proof(line).message == f"cannot fail: {by} swallows the exit code of `pytest -q`"
 
 
 def test_the_hint_of_find_names_the_form_that_tells_failures():

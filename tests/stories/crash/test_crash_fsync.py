@@ -80,7 +80,7 @@ def test_after_an_fsync_error_of_the_journal_nothing_more_is_written_to_it(story
             continue
         hit += 1
         assert ended.code == 6
-        assert "the disk does not keep what is written" in ended.said
+        assert "the disk reported an I/O error" in ended.said
         at_error = int((story.place / "sizes").read_text().split()[0])
         assert house.journal.stat().st_size == at_error
         story.goes_on(house, story.told_at(sure[at]))

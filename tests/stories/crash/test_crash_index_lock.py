@@ -131,7 +131,7 @@ def test_a_lock_that_is_held_keeps_the_branch_where_it_is_and_the_work_lands_lat
     lock.unlink()
     ended = house.run()
     assert ended.code == 0, ended.said
-    assert "TASK-001 proof alone" in ended.said or "TASK-001 started" not in ended.said
+    assert "TASK-001 test only" in ended.said or "TASK-001 started" not in ended.said
     small.same_end(house, "after a lock")
 
 

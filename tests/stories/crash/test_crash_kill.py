@@ -111,7 +111,7 @@ def test_a_second_run_is_refused_and_told_which_process_runs(sleeping):
     second = sleeping.house.start(*sleeping.words)
     said, _ = second.communicate(timeout=60)
     assert second.returncode == 6, said
-    assert f"another run is going on in this folder: process {sleeping.process.pid}" in said
+    assert f"another run is active in this folder: process {sleeping.process.pid}" in said
     assert f"`kill {sleeping.process.pid}`" in said
     assert end(sleeping.process, signal.SIGTERM)[0] == 130
     sleeping.completes()

@@ -81,7 +81,8 @@ def test_a_lock_that_a_killed_git_left_is_named_and_without_it_the_run_goes_on(s
     ended = house.run()
     assert ended.code == 6, ended.said
     assert (
-        f"another git holds a lock of this repository, so nothing can land ({file})" in ended.said
+        f"another git process holds a lock of this repository, so nothing can land ({file})"
+        in ended.said
     )
     assert "hint: if no git is running here, remove that file; then run again" in ended.said
     file.unlink()

@@ -104,7 +104,7 @@ def test_a_run_with_nothing_to_do_needs_no_remote(told):
     away.rename(away.with_name("away.git"))
     again = house.run()
     assert again.code == 0
-    assert "may still hold the lease of origin, which lapses by itself" in again.said
+    assert "may still hold the lease of origin, which expires by itself" in again.said
     away.with_name("away.git").rename(away)
     goes_on(house, "the remote is back")
 

@@ -210,7 +210,7 @@ def test_a_repository_that_is_moved_during_a_run_is_told_and_goes_on_where_it_is
     house.repo.rename(moved.repo)
     said, _ = running.communicate(timeout=120)
     assert (running.returncode, "Traceback" in said) == (6, False), said
-    assert "the repository is gone from where it was" in said
+    assert "the repository is no longer at this path" in said
     assert not house.repo.exists(), "nothing grows at the old place"
     house.home.rename(moved.home)
     again = moved.start()

@@ -169,7 +169,7 @@ class PaperLander:
     def _refusal(self, outcome):
         world = self.world
         if world.ref != MAIN:
-            return Elsewhere("the run began on main; now it is other")
+            return Elsewhere("the run began on main; HEAD is now other")
         if world.head != outcome.base:
             moved = world.changed_since(outcome.base)
             both = tuple(one.path for one in outcome.changes if one.path in moved)

@@ -175,7 +175,7 @@ def test_the_faults_that_are_meant_do_happen(tmp_path, monkeypatch):
         b"nothing it ran has changed",
         b'"exit":130',
         b'"failure":"transient"',
-        b"one attempt may take 0.25 minutes",
+        b"the attempt was stopped at its limit of 0.25 minutes",
     ):
         assert said in journals, said
 
