@@ -372,7 +372,7 @@ class Project:
 
     def check_text(self, data: bytes, plan: Plan) -> Reading:
         """The same of a text that may not be written yet, and the plan that was read in it."""
-        places = spans.Places(data, plan.path)
+        places = spans.Spans(data, plan.path)
         found = checks.check_plan(
             plan.tasks,
             places=places,

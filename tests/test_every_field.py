@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 import pytest
 
 from runner.extensions.cluster import message
-from runner.extensions.cluster.message import Answer, Job, as_bytes, read_answer, read_job
+from runner.extensions.cluster.message import Job, JobAnswer, as_bytes, read_answer, read_job
 from runner.journal import events, session_events, state, task_state
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
@@ -31,7 +31,7 @@ from runner.plan.cache_file import encode_section, section_from
 from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
-from runner.plan.sections import Section, Written
+from runner.plan.sections import PlanCommand, Section
 
 PLAN = """# Shop
 
@@ -257,7 +257,7 @@ def test_a_plan_is_the_same_below_a_new_beginning(tmp_path):
 def test_every_field_of_a_problem_and_of_a_written_line_is_in_the_plan_s_cache():
     known = KnownSection("", 0, 7, 1, 0, is_last=True, title="", errors=0, warnings=0, tasks=())
     found = Found(known, 0, 7, 1, 1, 0, "", ())
-    problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(Written)
+    problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(PlanCommand)
     section = Section(0, 7, 1, 1, 0, "", (), (), (problem,), (line,))
     row = json.loads(json.dumps(encode_section(section)))
     assert section_from(row, found, "TASK-GRAPH.md") == section
@@ -309,7 +309,7 @@ def test_every_field_of_the_state_is_in_the_snapshot():
 
 
 def test_every_field_of_a_job_and_its_answer_is_on_the_wire():
-    job, answer = filled(Job), filled(Answer)
+    job, answer = filled(Job), filled(JobAnswer)
     assert read_job(as_bytes(job)) == job
     assert read_answer(as_bytes(answer)) == answer
 

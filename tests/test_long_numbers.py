@@ -28,7 +28,7 @@ from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
 from runner.plan.foreign import find_form, read_foreign
 from runner.plan.patterns import PatternIndex
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.process.environments import _load_toml
 from runner.repo.foreign_address import login_variables
 from runner.repo.landed_commits import _make_landed_commit
@@ -60,7 +60,7 @@ def problems(field):
     plan = read_plan(data, "TASK-GRAPH.md")
     found = check_plan(
         plan.tasks,
-        places=Places(data, "TASK-GRAPH.md"),
+        places=Spans(data, "TASK-GRAPH.md"),
         found=lambda _: True,
         exists=lambda _: True,
     )

@@ -25,7 +25,7 @@ from runner.impact.answer import Changed, judge
 from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
 from runner.impact.reach import Entry, References
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of
 
@@ -88,7 +88,7 @@ def main() -> None:
 
 def learn(folder: Path, files: dict[str, bytes], tasks: list[Task], table: bytes) -> None:
     """The first time in a repository."""
-    store = Store(folder)
+    store = ImpactStore(folder)
     references = References(store)
     entries = [Entry(path, path) for path in files]
     timed("read what every file refers to, once", lambda: references.learn(entries, files.get, "t"))
@@ -111,7 +111,7 @@ def learn(folder: Path, files: dict[str, bytes], tasks: list[Task], table: bytes
 
 def ask(folder: Path, files: dict[str, bytes], tasks: list[Task], table: bytes) -> None:
     """Every further time."""
-    store = timed("open what was learnt", lambda: Store(folder))
+    store = timed("open what was learnt", lambda: ImpactStore(folder))
     owners = timed("see that the map is the known one", lambda: Owners(store, table))
     knowledge = Knowledge(
         tasks={task.id: task for task in tasks},

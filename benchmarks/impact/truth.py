@@ -31,7 +31,7 @@ from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
 from runner.impact.python_blocks import ranges_of
 from runner.impact.reach import Entry, References
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of
 
@@ -134,7 +134,7 @@ class Bench:
             for one in (ground.root / ground.project.tests).rglob("*")
             if one.is_file()
         }
-        store = Store(None)
+        store = ImpactStore(None)
         references = References(store)
         references.learn((Entry(path, path) for path in files), files.get)
         kept = Observations(store)

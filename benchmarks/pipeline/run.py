@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sources import a_source
 
 from runner.model import Action, Change, digest_of
-from runner.writes.log import Review, WriteLog
+from runner.writes.log import WriteLog, WriteReview
 from runner.writes.pipeline import WriteContext, WriteRules, admit_writes, compile_writes
 from runner.writes.sast import SastPool, record_findings
 from runner.writes.staging import Staging
@@ -64,7 +64,7 @@ def ours(contents: dict[str, bytes], root: Path) -> tuple[float, float]:
             rules = WriteRules("run", task, 1, ("any",))
             passed = compile_writes(admit_writes([change], rules, bench), rules, bench)
             assert passed.clean, passed.findings
-            log.record(passed.changes, run="run", task=task, attempt=1, review=Review.OFF)
+            log.record(passed.changes, run="run", task=task, attempt=1, review=WriteReview.OFF)
             scans.append((task, passed.sast))
         decided = time.perf_counter() - began
         for task, scan in scans:

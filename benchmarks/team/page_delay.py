@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from run import open_new, start_server
 from site_process import Client
 
-from runner.extensions.team.build_queue import Wanted, find_build, look_into, queue_build
+from runner.extensions.team.build_queue import BuildOrder, find_build, look_into, queue_build
 from runner.extensions.team.event_rows import list_journals, read_lines
 from runner.extensions.team.people import Doer, add_person, make_token
 from runner.extensions.team.repository_list import Registered, add_repository
@@ -137,7 +137,7 @@ def measure(address: str, folder: Path, tasks: int) -> list[float]:
         assert server.stdout is not None
         client = Client(server.stdout.readline().strip(), folder)
         assert client.enter(token) == http.HTTPStatus.OK
-        build = queue_build(store, Wanted(registered, "ada@here"))
+        build = queue_build(store, BuildOrder(registered, "ada@here"))
         seen, ended = {}, threading.Event()
         follower = threading.Thread(target=follow, args=(client, build.short, seen, ended))
         follower.start()

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from sqlalchemy import text
 
 from runner.extensions.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
-from runner.extensions.team.build_queue import Wanted, queue_build
+from runner.extensions.team.build_queue import BuildOrder, queue_build
 from runner.extensions.team.doorbell import Doorbell
 from runner.extensions.team.event_rows import add_lines
 from runner.extensions.team.repository_list import Registered
@@ -74,12 +74,12 @@ def open_new(address: str) -> Store:
 def fill_queue(store: Store, number: int) -> None:
     for one in range(number):
         at = Registered(f"r{one % 1000}", "/srv/r.git", "main", "", "", "", "ada")
-        queue_build(store, Wanted(at, "ada"))
+        queue_build(store, BuildOrder(at, "ada"))
 
 
 def load_events(store: Store, number: int) -> None:
     """Events of builds that ended long ago, so that tables and indexes have their size."""
-    old = queue_build(store, Wanted(Registered("old", "/x", "main", "", "", "", "a"), "a"))
+    old = queue_build(store, BuildOrder(Registered("old", "/x", "main", "", "", "", "a"), "a"))
     with store.write() as connection:
         connection.execute(builds.update().where(builds.c.id == old.id).values(state="COMPLETED"))
         connection.execute(text(_LOAD), {"build": old.id, "line": _CONTENT, "last": number - 1})

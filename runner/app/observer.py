@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.status_line import Work
+    from runner.report.status_line import StatusWork
 
 
 class Observer(Protocol):
@@ -30,7 +30,7 @@ class Observer(Protocol):
     def announce(self, text: str) -> None:
         """What a signal's handler says: it must take no lock and use no buffer."""
 
-    def expect(self, work: Callable[[], Work]) -> None:
+    def expect(self, work: Callable[[], StatusWork]) -> None:
         """What the run is about and how long it took before, for who counts or estimates."""
 
     def close(self) -> None:

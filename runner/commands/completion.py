@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.operations.row import Field, Operation
     from runner.report import shell_completion
-    from runner.report.shell_completion import Known
+    from runner.report.shell_completion import KnownCommand
 else:
     shell_completion = lazy_module("runner.report.shell_completion")
 _HEADING_OR_FENCE = re.compile(
@@ -82,9 +82,9 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
     return list(ids)
 
 
-def _commands() -> list[Known]:
+def _commands() -> list[KnownCommand]:
     """Every command that help lists, those below it, and the words that lead there."""
-    found: dict[str, Known] = {}
+    found: dict[str, KnownCommand] = {}
     table = all_operations()
     for one in (one for name in TOP for one in (table[name], *children(name))):
         words = one.name.split()
@@ -97,12 +97,12 @@ def _commands() -> list[Known]:
     return list(found.values())
 
 
-def _describe_group(words: list[str]) -> Known:
+def _describe_group(words: list[str]) -> KnownCommand:
     name = " ".join(words)
-    return shell_completion.Known(name, TABLE[name].summary if name in TABLE else "", ())
+    return shell_completion.KnownCommand(name, TABLE[name].summary if name in TABLE else "", ())
 
 
-def _describe_command(operation: Operation) -> Known:
+def _describe_command(operation: Operation) -> KnownCommand:
     """What a command takes itself."""
     options = [one for one in operation.fields if one.flags and one.shown]
     flags = tuple(
@@ -113,7 +113,7 @@ def _describe_command(operation: Operation) -> Known:
     words = [one for one in operation.fields if not one.flags and one.times != "--"]
     choices = next(filter(None, map(_choices, words)), ())
     takes = next(map(_takes, words), "")
-    return shell_completion.Known(operation.name, operation.summary, flags, takes, choices)
+    return shell_completion.KnownCommand(operation.name, operation.summary, flags, takes, choices)
 
 
 def _choices(field: Field) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.gate import gate_report
-from runner.app.gate.measure import Gate, GateRequest
+from runner.app.gate.measure import GateMeasurement, GateRequest
 from runner.app.gate.test_suite import TESTS
 from runner.app.prove.measure_coverage import (
     CoverageRequest,
@@ -67,7 +67,7 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         ask_trust(project, suite.as_plan(), trusted=given.trust, again=type_again(given, "--trust"))
 
     with Repository.open(project.root) as repository:
-        gate = Gate(project, repository, _request(given), trust, tell, _tell_ran)
+        gate = GateMeasurement(project, repository, _request(given), trust, tell, _tell_ran)
         if given.record:
             result, files = gate.record()
             tell(f"the test map covers {plural(files, 'test file')}")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.report import table
     from runner.text import wording
     from runner.writes import log
-    from runner.writes.log import Written
+    from runner.writes.log import LoggedWrite
 else:
     rebuild = lazy_module("runner.app.change.rebuild")
     log = lazy_module("runner.writes.log")
@@ -195,7 +195,7 @@ def show_writes(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     return ExitCode.OK
 
 
-def _log_row(one: Written) -> tuple[str, ...]:
+def _log_row(one: LoggedWrite) -> tuple[str, ...]:
     fate = one.fate.value if one.fate else "open"
     outcome = f"{fate} {one.commit[:_SHORT_DIGEST]}".rstrip()
     return (

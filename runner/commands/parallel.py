@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.build import command_batch
-    from runner.run.batch import Came
+    from runner.run.batch import TaskExit
 else:
     command_batch = lazy_module("runner.app.build.command_batch")
 
@@ -38,9 +38,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 # --- in words -------------------------------------------------------------------------
 
 
-def _quiet(_came: Came) -> None:
+def _quiet(_came: TaskExit) -> None:
     """Say nothing while it runs: the document says all."""
 
 
-def _say(came: Came) -> None:
+def _say(came: TaskExit) -> None:
     print("\n".join(command_batch.end_lines(came)), flush=True)

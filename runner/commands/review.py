@@ -249,11 +249,11 @@ def _reject(given: argparse.Namespace, project: Project, named: str) -> ExitCode
 
 
 def _edit(project: Project, named: str) -> ExitCode:
-    class Editor:
+    class TerminalEditor:
         def edit(self, path: str, content: bytes) -> bytes:
             return terminal_review.edit_content(path, content, project.environ)
 
-    edited = draft_answers.edit_draft(project, named, Editor())
+    edited = draft_answers.edit_draft(project, named, TerminalEditor())
     if edited is None:
         print(f"{named.upper()} is unchanged")
         return ExitCode.OK

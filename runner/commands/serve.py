@@ -49,7 +49,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     environ, hook_secret = prepare(given, environ)
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
     builds = Builds.of(folders, environ, given.task_graph or "")
-    door = listener.Door.open(given.port)
+    door = listener.ListenAddress.open(given.port)
     listener.serve(
         *(builds, door, places, lambda link: print(link, flush=True), hook_secret),
         environ=environ,

@@ -30,7 +30,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
             hint="run the command in your own terminal, or remove --held-out",
             code=ExitCode.PERSON,
         )
-    wanted = task_shell.Tree(given.tree) if given.tree else None
+    wanted = task_shell.TreeChoice(given.tree) if given.tree else None
     ended = task_shell.run_in_tree(
         project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
     )

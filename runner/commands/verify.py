@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.prove.declare_ship import Shipped
-    from runner.app.prove.publish import Request
+    from runner.app.prove.publish import PullRequestDraft
     from runner.project import Project
     from runner.run.proof.verification import Verified
 
@@ -124,7 +124,7 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     return _publish(project, pull, done.tag, as_json=given.json) if pull else ExitCode.OK
 
 
-def _publish(project: Project, pull: Request, tag: str, *, as_json: bool) -> ExitCode:
+def _publish(project: Project, pull: PullRequestDraft, tag: str, *, as_json: bool) -> ExitCode:
     """Push what was shipped, maybe by an earlier ship, and open its pull request."""
     address = publish_ship(project, pull, tag)
     if as_json:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from runner.app.prove import session_check
     from runner.app.write import hook_answer, staged_states, workplace
-    from runner.app.write.staged_states import Standing
+    from runner.app.write.staged_states import StagedState
     from runner.app.write.workplace import Unreadable
     from runner.model import Finding
     from runner.report import documents, table
@@ -135,7 +135,7 @@ def _find(dialogue: StagedDialogue, typed: str) -> Staged:
 
 
 def _print_list(
-    known: Sequence[tuple[Staged, Standing]], *, everything: bool, as_json: bool
+    known: Sequence[tuple[Staged, StagedState]], *, everything: bool, as_json: bool
 ) -> ExitCode:
     """Print those that wait, or `everything`; count those that are left out."""
     shown = [(one, standing) for one, standing in known if everything or standing.is_open]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.layers import PREFIX, Layer, Origin, line_of
 from runner.config.sizes import amount_of
-from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
+from runner.config.values import GATE_KEYS, MergedSettings, flag_of, tightest
 from runner.errors import RunnerError
 from runner.extensions.registry import OURS
 from runner.lazy_dataclass import dataclass
@@ -121,7 +121,7 @@ class _Problem:
         return f"{self.where}: {self.message}{hint}"
 
 
-def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> Merged:
+def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> MergedSettings:
     """What all layers say together.
 
     Raises RunnerError that tells every unknown key and every bad value of every layer.
@@ -335,7 +335,7 @@ def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Prob
     return ()
 
 
-def _require_executor(merged: Merged) -> None:
+def _require_executor(merged: MergedSettings) -> None:
     """Raise RunnerError for an executor that no extension can have: the person named none.
 
     Whether one that is named has it is asked where a run opens it: nothing is loaded here.
@@ -365,7 +365,7 @@ def _all_of(problems: Sequence[_Problem]) -> RunnerError:
 
 def _overlay_layers(
     layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[str]
-) -> Merged:
+) -> MergedSettings:
     values: dict[str, object] = {}
     sources: dict[str, str] = {}
     for one, given in layers:
@@ -387,7 +387,7 @@ def _overlay_layers(
                 values[name] = {**(earlier if isinstance(earlier, dict) else {}), **table}
             else:
                 values[name] = table
-    return Merged(values, sources, tuple(notes))
+    return MergedSettings(values, sources, tuple(notes))
 
 
 def _as_written(name: str) -> str:

@@ -72,7 +72,7 @@ def _verify_when(value: object) -> object:
     return {"true": "all", "false": "never"}.get(text, text) if isinstance(text, str) else value
 
 
-class Gate(BaseModel):
+class GateSetting(BaseModel):
     """A gate, as a table or as its command alone."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -120,7 +120,7 @@ class SecretFormat(BaseModel):
     unlike_digest: bool = False
 
 
-class Server(BaseModel):
+class McpServerSetting(BaseModel):
     """One `[mcp.NAME]`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -172,7 +172,7 @@ Endings = Annotated[
 """The ends of runs that notify a person."""
 
 
-class Given(BaseSettings):
+class SettingsLayer(BaseSettings):
     """What one layer sets; what it leaves out stays out."""
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True)
@@ -223,7 +223,7 @@ class Given(BaseSettings):
     gate_seconds: Seconds | None = None
     types_seconds: Seconds | None = None
     lint_seconds: Seconds | None = None
-    gates: Annotated[dict[Line, Gate], BeforeValidator(_flat_gates)] | None = None
+    gates: Annotated[dict[Line, GateSetting], BeforeValidator(_flat_gates)] | None = None
     coverage: Percent | None = None
     project_coverage: Percent | None = None
     checkpoint_every: Annotated[int, Field(ge=3, le=5), BeforeValidator(no_switch)] | None = None
@@ -243,7 +243,7 @@ class Given(BaseSettings):
     model_calls: Annotated[str, AfterValidator(call_rate)] | None = None
     permission: tuple[Rule, ...] | None = None
     secret_formats: Annotated[tuple[SecretFormat, ...], Field(max_length=50)] | None = None
-    mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None
+    mcp: dict[Annotated[str, AfterValidator(server_name)], McpServerSetting] | None = None
     secret: dict[Annotated[str, AfterValidator(exact_variable)], Leased] | None = None
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(lower_case)] | None = None
@@ -343,7 +343,7 @@ class Given(BaseSettings):
 def validate_layer(layer: dict[str, object]) -> tuple[dict[str, object], list[Mistake]]:
     """A layer's values as JSON would have them, or what is wrong with them."""
     try:
-        given = Given(**layer)  # type: ignore[arg-type]  # finding that out is its work
+        given = SettingsLayer(**layer)  # type: ignore[arg-type]  # finding that out is its work
     except ValidationError as error:
         return {}, [_mistake(problem) for problem in error.errors(include_url=False)]
     return given.model_dump(mode="json", exclude_unset=True), []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.extensions import registry
     from runner.model import Task
     from runner.secrets import load_rules
-    from runner.secrets.load_rules import Shape
+    from runner.secrets.load_rules import SecretShape
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
     registry = lazy_module("runner.extensions.registry")
@@ -184,9 +184,9 @@ class Settings:
     """Names that a task may require as secrets; none: whichever a trusted plan requires."""
     secret: tuple[SecretSource, ...] = ()
     """Commands that say secrets which tasks require: asked when an attempt needs one, by name."""
-    secret_formats: tuple[Shape, ...] = ()
+    secret_formats: tuple[SecretShape, ...] = ()
     """Formats of credentials beside the built-in ones."""
-    secret_formats_floor: tuple[Shape, ...] = ()
+    secret_formats_floor: tuple[SecretShape, ...] = ()
     """The repository's, which refuse a write and hide nothing that a person is shown."""
     id_prefixes: tuple[str, ...] = ()
     """More prefixes of task ids, beside TASK and T."""
@@ -405,7 +405,7 @@ def load_settings(
     return _make_loaded(found)
 
 
-def _make_loaded(merged: values.Merged) -> Loaded:
+def _make_loaded(merged: values.MergedSettings) -> Loaded:
     sources = dict.fromkeys(NAMES, "default") | dict(merged.sources)
     settings = Settings(**values.to_field_types(merged.values))
     take_up_secret_formats(settings)

@@ -55,7 +55,7 @@ _SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "seatbelt", "none"})
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedSettings:
     """What all layers say together: JSON values, where each came from, and what did not count."""
 
     values: Mapping[str, object]
@@ -85,14 +85,14 @@ def _is_right(name: str, value: object) -> bool:
     return name in ("review", "plan_review") and value in _REVIEWS
 
 
-def plainly_merged(layers: Sequence[Layer]) -> Merged:
+def plainly_merged(layers: Sequence[Layer]) -> MergedSettings:
     """Plain layers as one."""
     values = {name: value for layer in layers for name, value in layer.given.items()}
     if "review" in values:
         values["review_insisted"] = True
     if "plan_review" in values:
         values["plan_review_insisted"] = True
-    return Merged(values, {name: flag_of(name) for name in values})
+    return MergedSettings(values, {name: flag_of(name) for name in values})
 
 
 def flag_of(name: str) -> str:
@@ -243,7 +243,7 @@ def key_of(layers: Sequence[Layer], names: Iterable[str]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def read(cache: Path | None, key: str) -> Merged | None:
+def read(cache: Path | None, key: str) -> MergedSettings | None:
     """What was kept under this key, or None."""
     if cache is None:
         return None
@@ -252,12 +252,12 @@ def read(cache: Path | None, key: str) -> Merged | None:
         # The file's name has half of the digest; what it holds must be of all of it.
         if kept["key"] != key:
             return None
-        return Merged(dict(kept["values"]), dict(kept["sources"]), tuple(kept["notes"]))
+        return MergedSettings(dict(kept["values"]), dict(kept["sources"]), tuple(kept["notes"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def write(cache: Path | None, key: str, merged: Merged) -> None:
+def write(cache: Path | None, key: str, merged: MergedSettings) -> None:
     """Keep a result; a cache that cannot be written to is done without."""
     if cache is None:
         return

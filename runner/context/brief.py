@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.gather import GatheredContext
-from runner.context.tree import CHARACTERS_A_TOKEN, Bounds
+from runner.context.tree import CHARACTERS_A_TOKEN, BriefBounds
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.secrets.redact import redact
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from runner.context import sections
     from runner.context.patterns import MatchedPattern
-    from runner.context.sections import Section
+    from runner.context.sections import BriefSection
     from runner.context.skills import Skill
     from runner.journal.task_state import Try
     from runner.model import Finding, GateSpec, Task
@@ -32,7 +32,7 @@ LONGEST_DRAFT = 1 << 20
 _SCALES = (1.0, 0.5, 0.25, 0.1, 0.03)
 
 
-class Part(NamedTuple):
+class BriefPart(NamedTuple):
     """One part of a brief and what it costs."""
 
     name: str
@@ -53,7 +53,7 @@ class Brief:
     """The diff of the last failed attempt, redacted; empty for none, or one that is too long."""
     text: str
     """The whole brief as markdown."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[BriefPart, ...] = ()
     """What it is made of, in its order."""
     kind: str = ""
     """The type that the task was taken for and by what, `bugfix (title: fix)`; empty for none."""
@@ -135,7 +135,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         patterns=patterns,
         previous=draft if len(draft) <= LONGEST_DRAFT else "",
         text=redact("\n\n".join(map(str, written)) + "\n", known_secrets),
-        parts=tuple(Part(one.name, tokens_of(f"{one}\n\n")) for one in written),
+        parts=tuple(BriefPart(one.name, tokens_of(f"{one}\n\n")) for one in written),
         kind=str(around.work),
         searched=searched,
         skills=around.skills.found,
@@ -152,17 +152,17 @@ def _still_open(findings: Sequence[Finding], failed: int) -> tuple[Finding, ...]
 
 def _fit_sections(
     parts: sections.Parts, most: int, known_secrets: tuple[str, ...]
-) -> tuple[Section, ...]:
+) -> tuple[BriefSection, ...]:
     """The sections at the first scale at which they fit; at the smallest where none does.
 
     Files and index are bounded already, and how to report is short.
     """
-    bounded: tuple[Section, ...] = ()
+    bounded: tuple[BriefSection, ...] = ()
     for scale in _SCALES:
-        bounded = sections.task_sections(parts, Bounds(scale, known_secrets))
+        bounded = sections.task_sections(parts, BriefBounds(scale, known_secrets))
         if sum(len(str(section)) + 2 for section in bounded) <= most:
             break
-    return (*bounded, *sections.background_sections(parts, Bounds(1.0, known_secrets)))
+    return (*bounded, *sections.background_sections(parts, BriefBounds(1.0, known_secrets)))
 
 
 def open_since(tries: Sequence[Try]) -> dict[str, int]:

@@ -47,7 +47,7 @@ class ContextFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileQuery:
     """What the choice rests on."""
 
     task: Task
@@ -61,7 +61,7 @@ class Wanted:
 
 
 def context_files(
-    tree: Tree, neighbours: Neighbours, wanted: Wanted, tokens: int
+    tree: Tree, neighbours: Neighbours, wanted: FileQuery, tokens: int
 ) -> tuple[ContextFile, ...]:
     """The files that fit into so many tokens, in the order of their priority.
 
@@ -85,7 +85,7 @@ def context_files(
     return tuple(chosen)
 
 
-def candidates(tree: Tree, neighbours: Neighbours, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def candidates(tree: Tree, neighbours: Neighbours, wanted: FileQuery) -> Iterator[tuple[str, str]]:
     """Every file that may be shown with the reason, each once, the nearest first."""
     seen: set[str] = set()
     for because, paths in _tiers(tree, neighbours, wanted):
@@ -96,7 +96,7 @@ def candidates(tree: Tree, neighbours: Neighbours, wanted: Wanted) -> Iterator[t
 
 
 def _tiers(
-    tree: Tree, neighbours: Neighbours, wanted: Wanted
+    tree: Tree, neighbours: Neighbours, wanted: FileQuery
 ) -> Iterator[tuple[str, Iterable[str]]]:
     task, work = wanted.task, wanted.work
     own = _own_files(tree, task)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context import files, outline_cache
     from runner.context.files import ContextFile
-    from runner.context.outline_cache import Outline
+    from runner.context.outline_cache import FileOutline
     from runner.context.patterns import MatchedPattern, Recorded
     from runner.model import Task, TaskPlan
 else:
@@ -142,7 +142,7 @@ def surroundings_of(
     work = classify(task, plan.type if plan else "")
     planned = tuple(dict.fromkeys((*plan.files, *plan.context))) if plan else ()
     proving = test_texts(task, tree)
-    wanted = files.Wanted(
+    wanted = files.FileQuery(
         task=task,
         work=work,
         planned=planned,
@@ -219,7 +219,7 @@ _IN_PATH, _IN_NAMES, _SEED, _TOGETHER = 3, 2, 8, 5
 
 
 def file_index(
-    outlines: Mapping[str, Outline],
+    outlines: Mapping[str, FileOutline],
     task: Task,
     *,
     seeds: Iterable[str] = (),
@@ -255,7 +255,7 @@ def file_index(
 
 
 def _fit_lines(
-    ranked: Sequence[str], outlines: Mapping[str, Outline], most: int
+    ranked: Sequence[str], outlines: Mapping[str, FileOutline], most: int
 ) -> tuple[str, ...]:
     lines: dict[str, str] = {}
     left = most
@@ -268,7 +268,7 @@ def _fit_lines(
     return tuple(lines[path] for path in sorted(lines))
 
 
-def _line(path: str, outline: Outline) -> str:
+def _line(path: str, outline: FileOutline) -> str:
     names = outline.names.split()
     shown = ", ".join(names[:_MOST_NAMES])
     more = ", …" if len(names) > _MOST_NAMES else ""

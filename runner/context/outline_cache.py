@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.context.tree import Tree
-    from runner.impact.store import Store
+    from runner.impact.store import ImpactStore
     from runner.languages.base import OutlinePatterns
 
 
@@ -39,7 +39,7 @@ _FEW = 60
 class Outlines:
     """The outlines of one tree, and the keys that its files import, read when asked for."""
 
-    def __init__(self, tree: Tree, store: Store | None) -> None:
+    def __init__(self, tree: Tree, store: ImpactStore | None) -> None:
         self._tree = tree
         self._store = store
         self._keys: dict[str, frozenset[str]] = {}
@@ -50,7 +50,7 @@ class Outlines:
         fresh = _read(tree, missing)
         if store and fresh:
             _keep(store, wanted, fresh)
-        self.by_path: Mapping[str, Outline] = (
+        self.by_path: Mapping[str, FileOutline] = (
             {path: known.get(path) or fresh[path] for path in wanted} if fresh else known
         )
 
@@ -88,9 +88,9 @@ def outlines_of(tree: Tree, cache: Path | None) -> Iterator[Outlines]:
     if cache is None or sum(map(is_source, tree.files)) <= _FEW:
         yield Outlines(tree, None)
         return
-    from runner.impact.store import Store
+    from runner.impact.store import ImpactStore
 
-    with Store(cache / FOLDER) as store:
+    with ImpactStore(cache / FOLDER) as store:
         if not store.ask("select 1 from sqlite_master where name = 'imported'"):
             with store.change() as database:
                 for table in filter(str.strip, _TABLES.split(";")):
@@ -112,14 +112,14 @@ def _find_import_keys(tree: Tree, path: str) -> frozenset[str]:
     )
 
 
-def _read(tree: Tree, paths: Iterable[str]) -> dict[str, Outline]:
+def _read(tree: Tree, paths: Iterable[str]) -> dict[str, FileOutline]:
     return {path: outline_of(path, tree.read(path) or b"") for path in paths}
 
 
-def _load_outlines(store: Store, wanted: Mapping[str, str]) -> dict[str, Outline]:
+def _load_outlines(store: ImpactStore, wanted: Mapping[str, str]) -> dict[str, FileOutline]:
     """What is kept of files that are still the same."""
     return {
-        path: Outline(names, int(lines), mentions)
+        path: FileOutline(names, int(lines), mentions)
         for path, blob, names, lines, mentions in store.ask(
             "select path, blob, names, lines, mentions from outlines"
         )
@@ -127,7 +127,7 @@ def _load_outlines(store: Store, wanted: Mapping[str, str]) -> dict[str, Outline
     }
 
 
-def _keep(store: Store, wanted: Mapping[str, str], fresh: Mapping[str, Outline]) -> None:
+def _keep(store: ImpactStore, wanted: Mapping[str, str], fresh: Mapping[str, FileOutline]) -> None:
     """Keep what was read; what was kept of files that are gone goes with it."""
     rows = [(path, wanted[path], one.names, one.lines, one.mentions) for path, one in fresh.items()]
     gone = [row for row in store.ask("select path from outlines") if row[0] not in wanted]
@@ -146,7 +146,7 @@ _LARGEST = 1_000_000
 """Bytes of a file that is read for its outline; larger ones were generated."""
 
 
-class Outline(NamedTuple):
+class FileOutline(NamedTuple):
     """One source file."""
 
     names: str
@@ -156,10 +156,10 @@ class Outline(NamedTuple):
     """Every word of its imports, each between blanks."""
 
 
-EMPTY = Outline("", 0, "")
+EMPTY = FileOutline("", 0, "")
 
 
-def outline_of(path: str, content: bytes) -> Outline:
+def outline_of(path: str, content: bytes) -> FileOutline:
     """What one file offers; nothing for a language that is not known, or a huge file."""
     language = language_of(path) if is_source(path) else None
     patterns = language.outline if language else None
@@ -171,7 +171,7 @@ def outline_of(path: str, content: bytes) -> Outline:
     imported = " ".join(part for found in imports for part in found.groups(""))
     words = " ".join(sorted({*_WORD.findall(imported)}))
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
-    return Outline(names, lines, f" {words} ")
+    return FileOutline(names, lines, f" {words} ")
 
 
 def _find_offered(patterns: OutlinePatterns, text: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.markdown_table import read_sheet
-from runner.plan.patterns import Match, PatternIndex, pattern_id
+from runner.plan.patterns import PatternIndex, PatternMatch, pattern_id
 from runner.plan.source import BOM, line_end_of
 from runner.plan.task_types import classify, domains_of, topics_of
 from runner.secrets.redact import redact
@@ -180,7 +180,7 @@ class MatchedPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PatternSearch:
     """By what the index is searched for a task."""
 
     domains: tuple[str, ...]
@@ -193,7 +193,7 @@ class Search:
     """Whether the patterns must have been searched before such a task: auth, data, payment."""
 
     @classmethod
-    def of(cls, index: PatternIndex, task: Task, stack: Iterable[str] = ()) -> Search:
+    def of(cls, index: PatternIndex, task: Task, stack: Iterable[str] = ()) -> PatternSearch:
         """Type, stack and keywords of a task; of its title the words that are somebody's keyword.
 
         `stack` are the repository's own words beside the task's.
@@ -227,7 +227,7 @@ class Search:
             *(f"named {word}" for word in self.forced),
         )
 
-    def matches(self, index: PatternIndex, limit: int) -> tuple[Match, ...]:
+    def matches(self, index: PatternIndex, limit: int) -> tuple[PatternMatch, ...]:
         """What fits best. A domain fits where it is any of those of the task's type."""
         if not index.patterns:
             return ()
@@ -242,7 +242,7 @@ class Search:
         own = {one.id: one for one in index.patterns}
         found = renamed.match(kind, self.stack, self.keywords, self.forced, limit=limit)
         return tuple(
-            Match(
+            PatternMatch(
                 own[match.pattern.id],
                 match.score,
                 tuple(_as_written(why, own[match.pattern.id]) for why in match.because),
@@ -256,13 +256,13 @@ def match_patterns(
     index: PatternIndex,
     task: Task,
     stack: Iterable[str] = (),
-    search: Search | None = None,
+    search: PatternSearch | None = None,
 ) -> tuple[MatchedPattern, ...]:
     """The patterns for a task: those it names, and the best by its type, stack and keywords.
 
     `stack` are the repository's own words beside the task's; `search` is theirs, where it is made.
     """
-    found = (search or Search.of(index, task, stack)).matches(index, MOST)
+    found = (search or PatternSearch.of(index, task, stack)).matches(index, MOST)
     known = {match.pattern.id for match in found}
     unknown = [name for name in map(pattern_id, task.patterns) if name not in known]
     return (
@@ -276,7 +276,7 @@ def _as_written(why: str, pattern: Pattern) -> str:
     return f"domain {pattern.domain}" if why.startswith("domain ") else why
 
 
-def _with_text(match: Match, root: Path) -> MatchedPattern:
+def _with_text(match: PatternMatch, root: Path) -> MatchedPattern:
     pattern = match.pattern
     text, note = read_text(root, pattern.file) if pattern.file else ("", "its row names no file")
     return MatchedPattern(pattern.id, pattern.title, text, note, match.because)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.context.tree import Bounds, code, fence
+from runner.context.tree import BriefBounds, code, fence
 from runner.lazy_dataclass import dataclass
 from runner.plan.task_types import describe_type
 from runner.text.display import display
@@ -64,7 +64,7 @@ class Parts:
     """Whether who reads it is a program that the runner starts; a model has no environment."""
 
 
-class Section(NamedTuple):
+class BriefSection(NamedTuple):
     """One part of a brief; `name` is the word by which its tokens are counted."""
 
     name: str
@@ -76,44 +76,44 @@ class Section(NamedTuple):
         return f"## {self.title}\n\n{self.text}" if self.title else self.text
 
 
-def task_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+def task_sections(parts: Parts, bounds: BriefBounds) -> tuple[BriefSection, ...]:
     """Return the sections on the task itself, without empty ones."""
     task, around = parts.task, parts.around
     sections = (
-        Section("task", "", _format_opening(parts, bounds)),
-        Section("acceptance", "Acceptance", _bullets(map(bounds.whole, task.acceptance))),
-        Section("changes", "Requested changes", _quotes(task.changes, bounds)),
-        Section("former", "What this task built before", _former(parts.former, bounds)),
-        Section("type", "How to work", _how(parts)),
-        Section("plan", "The approved plan", _plan(parts.plan, bounds)),
-        Section("scope", "Files you may write", _scope(task)),
-        Section("inputs", "Files to read", _inputs(parts)),
-        Section("proof", "Proof", _proof(parts)),
-        Section("tests", "Existing tests", tests(around.tests, bounds)),
-        Section("findings", "What failed before", _failures(parts, bounds)),
-        Section("draft", "The previous attempt", _draft(parts, bounds)),
-        Section("patterns", "Patterns to follow", _patterns(parts, bounds)),
-        Section("skills", "Skills", skills(around.skills.found, bounds)),
-        Section("decided", "Earlier decisions", decisions(around.decisions, bounds)),
+        BriefSection("task", "", _format_opening(parts, bounds)),
+        BriefSection("acceptance", "Acceptance", _bullets(map(bounds.whole, task.acceptance))),
+        BriefSection("changes", "Requested changes", _quotes(task.changes, bounds)),
+        BriefSection("former", "What this task built before", _former(parts.former, bounds)),
+        BriefSection("type", "How to work", _how(parts)),
+        BriefSection("plan", "The approved plan", _plan(parts.plan, bounds)),
+        BriefSection("scope", "Files you may write", _scope(task)),
+        BriefSection("inputs", "Files to read", _inputs(parts)),
+        BriefSection("proof", "Proof", _proof(parts)),
+        BriefSection("tests", "Existing tests", tests(around.tests, bounds)),
+        BriefSection("findings", "What failed before", _failures(parts, bounds)),
+        BriefSection("draft", "The previous attempt", _draft(parts, bounds)),
+        BriefSection("patterns", "Patterns to follow", _patterns(parts, bounds)),
+        BriefSection("skills", "Skills", skills(around.skills.found, bounds)),
+        BriefSection("decided", "Earlier decisions", decisions(around.decisions, bounds)),
     )
     return tuple(section for section in sections if section.text)
 
 
-def background_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+def background_sections(parts: Parts, bounds: BriefBounds) -> tuple[BriefSection, ...]:
     """What stands behind it: files within a budget of their own, the index, how to report."""
     sections = (
-        Section("files", "Context files", files(parts.around.files, bounds)),
-        Section(
+        BriefSection("files", "Context files", files(parts.around.files, bounds)),
+        BriefSection(
             "index",
             "File index (path | exported names | lines)",
             index(parts.around.index),
         ),
-        Section("reporting", "Decisions", _DECISIONS.replace("{where}", _where(parts))),
+        BriefSection("reporting", "Decisions", _DECISIONS.replace("{where}", _where(parts))),
     )
     return tuple(section for section in sections if section.text)
 
 
-def _format_opening(parts: Parts, bounds: Bounds) -> str:
+def _format_opening(parts: Parts, bounds: BriefBounds) -> str:
     task = parts.task
     facts = [
         f"Plan: {display(parts.plan_title)}" if parts.plan_title else "",
@@ -146,7 +146,7 @@ def _how(parts: Parts) -> str:
     return parts.around.work.template + asked
 
 
-def _plan(plan: str, bounds: Bounds) -> str:
+def _plan(plan: str, bounds: BriefBounds) -> str:
     if not plan.strip():
         return ""
     held = "If you change a file that the plan does not name, the attempt fails."
@@ -210,7 +210,7 @@ def _proof(parts: Parts) -> str:
     return f"{intro}\n\n{_bullets(lines)}{aim}"
 
 
-def _failures(parts: Parts, bounds: Bounds) -> str:
+def _failures(parts: Parts, bounds: BriefBounds) -> str:
     """What refused first; what programs printed is quoted as such."""
     ordered = sorted(parts.findings, key=lambda finding: not finding.refuses)
     listed = ordered[: bounds.count(_FINDINGS)]
@@ -223,7 +223,7 @@ def _failures(parts: Parts, bounds: Bounds) -> str:
     return "\n\n".join([*lines, *([f"… and {more} more"] if more else [])])
 
 
-def _finding(number: int, finding: Finding, bounds: Bounds, since: int) -> str:
+def _finding(number: int, finding: Finding, bounds: BriefBounds, since: int) -> str:
     place = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part)
     where = f" at {code(place)}" if place else ""
     open_since = f", open since attempt {since}" if since else ""
@@ -241,7 +241,7 @@ def _where(parts: Parts) -> str:
     return "in your output or in the file\n`$RUNNER_DECISIONS`"
 
 
-def _draft(parts: Parts, bounds: Bounds) -> str:
+def _draft(parts: Parts, bounds: BriefBounds) -> str:
     previous = parts.previous
     if not previous.strip():
         return ""
@@ -251,28 +251,28 @@ def _draft(parts: Parts, bounds: Bounds) -> str:
     return f"{intro}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
 
 
-def _former(former: str, bounds: Bounds) -> str:
+def _former(former: str, bounds: BriefBounds) -> str:
     if not former.strip():
         return ""
     intro = "This task was built before, and its code is in your files; this is what it changed."
     return f"{intro}\n\n{fence(bounds.head(former, _DIFF), 'diff')}"
 
 
-def _patterns(parts: Parts, bounds: Bounds) -> str:
+def _patterns(parts: Parts, bounds: BriefBounds) -> str:
     """Return the patterns, or that none fits where they had to be searched."""
     if not parts.patterns and parts.searched:
         return f"None fits; searched by {display(', '.join(parts.searched))}."
     return "\n\n".join(_pattern(pattern, bounds) for pattern in parts.patterns)
 
 
-def _pattern(pattern: MatchedPattern, bounds: Bounds) -> str:
+def _pattern(pattern: MatchedPattern, bounds: BriefBounds) -> str:
     heading = f"### {display(pattern.id)}: {display(pattern.title)}"
     if not pattern.text.strip():
         return f"{heading}\n\n(not shown: {display(pattern.note) or 'it is empty'})"
     return f"{heading}\n\n{fence(bounds.head(pattern.text, _PATTERN), 'markdown')}"
 
 
-def _quotes(texts: Iterable[str], bounds: Bounds) -> str:
+def _quotes(texts: Iterable[str], bounds: BriefBounds) -> str:
     return "\n\n".join("> " + bounds.whole(text).replace("\n", "\n> ") for text in texts)
 
 
@@ -321,7 +321,7 @@ _BECAUSE = {
 }
 
 
-def tests(texts: Sequence[ProvingText], bounds: Bounds) -> str:
+def tests(texts: Sequence[ProvingText], bounds: BriefBounds) -> str:
     """The text of the tests that are there already."""
     shown = texts[: bounds.count(_TESTS)]
     blocks = [
@@ -332,7 +332,7 @@ def tests(texts: Sequence[ProvingText], bounds: Bounds) -> str:
     return _with_rest(blocks, [one.path for one in texts[len(shown) :]])
 
 
-def skills(found: Sequence[Skill], bounds: Bounds) -> str:
+def skills(found: Sequence[Skill], bounds: BriefBounds) -> str:
     """Names and descriptions; whoever needs a body reads it."""
     if not found:
         return ""
@@ -345,14 +345,14 @@ def skills(found: Sequence[Skill], bounds: Bounds) -> str:
     return "\n".join([f"{intro}\n", *lines, *_and_more(len(found) - len(shown))])
 
 
-def decisions(found: Sequence[Recorded], bounds: Bounds) -> str:
+def decisions(found: Sequence[Recorded], bounds: BriefBounds) -> str:
     """What was decided before about the files of the task; it holds until it is decided anew."""
     shown = found[: bounds.count(_MOST_DECISIONS)]
     blocks = [_decision(one, bounds) for one in shown]
     return "\n\n".join([*blocks, *_and_more(len(found) - len(shown))])
 
 
-def _decision(one: Recorded, bounds: Bounds) -> str:
+def _decision(one: Recorded, bounds: BriefBounds) -> str:
     decision = one.decision
     parts = (
         f"### {one.id}: {display(decision.title)} ({display(one.because)})",
@@ -363,7 +363,7 @@ def _decision(one: Recorded, bounds: Bounds) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def files(found: Iterable[ContextFile], bounds: Bounds) -> str:
+def files(found: Iterable[ContextFile], bounds: BriefBounds) -> str:
     """Whole files, as the commit has them that the work starts on."""
     return "\n\n".join(
         f"### {code(one.path)} ({_BECAUSE[one.because]}{', beginning only' if one.is_cut else ''})"

@@ -102,7 +102,7 @@ _PROSE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BriefBounds:
     """How long the parts of a brief may be, at a scale."""
 
     scale: float = 1.0

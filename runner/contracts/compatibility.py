@@ -16,7 +16,7 @@ from runner.contracts.document import bundle_document
 from runner.contracts.entries import Refused
 from runner.contracts.inside.operations import operations_of, parameter_names, shape
 from runner.contracts.schema_equality import Side
-from runner.contracts.schema_narrowing import Difference, Direction, changes
+from runner.contracts.schema_narrowing import Direction, Narrowing, changes
 from runner.contracts.schema_normal_form import resolve_reference
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from runner.contracts.document import Json
 
-__all__ = ["Difference", "compare", "compare_documents", "is_breaking"]
+__all__ = ["Narrowing", "compare", "compare_documents", "is_breaking"]
 
 _HOPS = 20
 _MOST = 1000
 
 
-def compare(kind: str, before: bytes, after: bytes) -> tuple[Difference, ...]:
+def compare(kind: str, before: bytes, after: bytes) -> tuple[Narrowing, ...]:
     """Every change of a contract of this kind (`openapi` or `schema`); raises Refused.
 
     The bytes are JSON or YAML; parts in other files are not looked into.
@@ -38,12 +38,12 @@ def compare(kind: str, before: bytes, after: bytes) -> tuple[Difference, ...]:
     return compare_documents(kind, _parse(before), _parse(after))
 
 
-def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference, ...]:
+def compare_documents(kind: str, before: Json, after: Json) -> tuple[Narrowing, ...]:
     """The same of documents that are parsed, with all their files bound into them."""
     return tuple(dict.fromkeys(_first(kind, before, after)[:_MOST]))
 
 
-def _first(kind: str, before: Json, after: Json) -> list[Difference]:
+def _first(kind: str, before: Json, after: Json) -> list[Narrowing]:
     """The first of them, one more than are shown where there are as many."""
     if kind == "openapi":
         found = _documents(_mapping(before), _mapping(after))
@@ -94,19 +94,19 @@ def _parse(content: bytes, name: str = "") -> Json:
 # --- OpenAPI --------------------------------------------------------------------------
 
 
-def _documents(before: dict[str, Json], after: dict[str, Json]) -> Iterator[Difference]:
+def _documents(before: dict[str, Json], after: dict[str, Json]) -> Iterator[Narrowing]:
     old = {(method, shape(path)): path for method, path in operations_of(before)}
     new = {(method, shape(path)): path for method, path in operations_of(after)}
     for (method, whole), path in old.items():
         label = f"{method} {path}"
         if (method, whole) not in new:
-            yield Difference(label, "operation was removed", breaking=True)
+            yield Narrowing(label, "operation was removed", breaking=True)
             continue
         one = _Operation(before, method, path)
         yield from _operations(label, one, _Operation(after, method, new[method, whole]))
     for method, whole in sorted(new.keys() - old.keys()):
         label = f"{method} {new[method, whole]}"
-        yield Difference(label, "operation was added", breaking=False)
+        yield Narrowing(label, "operation was added", breaking=False)
 
 
 class _Operation:
@@ -151,15 +151,15 @@ class _Operation:
         return found
 
 
-def _operations(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+def _operations(label: str, old: _Operation, new: _Operation) -> Iterator[Narrowing]:
     if new.secured and not old.secured:
-        yield Difference(label, "authentication became required", breaking=True)
+        yield Narrowing(label, "authentication became required", breaking=True)
     yield from _parameters(label, old, new)
     yield from _bodies(label, old, new)
     for status in sorted(old.responses.keys() - new.responses.keys()):
-        yield Difference(f"{label} {status}", "status code was removed", breaking=True)
+        yield Narrowing(f"{label} {status}", "status code was removed", breaking=True)
     for status in sorted(new.responses.keys() - old.responses.keys()):
-        yield Difference(f"{label} {status}", "status code was added", breaking=False)
+        yield Narrowing(f"{label} {status}", "status code was added", breaking=False)
     for status in sorted(old.responses.keys() & new.responses.keys()):
         at = f"{label} {status}"
         one, other = old.responses[status], new.responses[status]
@@ -167,40 +167,40 @@ def _operations(label: str, old: _Operation, new: _Operation) -> Iterator[Differ
         yield from _contents(at, (old, one), (new, other), Direction.OUTPUT)
 
 
-def _parameters(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+def _parameters(label: str, old: _Operation, new: _Operation) -> Iterator[Narrowing]:
     for name, one in old.parameters.items():
         at = f"{label} {name}"
         if name not in new.parameters:
-            yield Difference(at, "was removed", breaking=True)
+            yield Narrowing(at, "was removed", breaking=True)
             continue
         other = new.parameters[name]
         if other.get("required") is True and one.get("required") is not True:
-            yield Difference(at, "became required", breaking=True)
+            yield Narrowing(at, "became required", breaking=True)
         sides = Side(one.get("schema", True), old.root), Side(other.get("schema", True), new.root)
         yield from changes(at, *sides, Direction.INPUT)
     for name in sorted(new.parameters.keys() - old.parameters.keys()):
         needed = new.parameters[name].get("required") is True
         text = "was added and is required" if needed else "was added"
-        yield Difference(f"{label} {name}", text, breaking=needed)
+        yield Narrowing(f"{label} {name}", text, breaking=needed)
 
 
-def _bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+def _bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Narrowing]:
     at = f"{label} body"
     if old.body and not new.body:
-        yield Difference(at, "was removed", breaking=True)
+        yield Narrowing(at, "was removed", breaking=True)
     elif new.body.get("required") is True and old.body.get("required") is not True:
-        yield Difference(at, "became required", breaking=True)
+        yield Narrowing(at, "became required", breaking=True)
     if old.body and new.body:
         yield from _contents(at, (old, old.body), (new, new.body), Direction.INPUT)
 
 
-def _headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Difference]:
+def _headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Narrowing]:
     # Headers whose names differ by case alone are the same (RFC 9110, 5.1).
     was, now = (set(map(str.lower, _mapping(one.get("headers")))) for one in (old, new))
     for name in sorted(was - now):
-        yield Difference(f"{at} header {name}", "was removed", breaking=True)
+        yield Narrowing(f"{at} header {name}", "was removed", breaking=True)
     for name in sorted(now - was):
-        yield Difference(f"{at} header {name}", "was added", breaking=False)
+        yield Narrowing(f"{at} header {name}", "was added", breaking=False)
 
 
 def _contents(
@@ -208,12 +208,12 @@ def _contents(
     one: tuple[_Operation, dict[str, Json]],
     other: tuple[_Operation, dict[str, Json]],
     way: Direction,
-) -> Iterator[Difference]:
+) -> Iterator[Narrowing]:
     old, new = (_mapping(body.get("content")) for _, body in (one, other))
     for kind in sorted(old.keys() - new.keys()):
-        yield Difference(at, f"{kind} was removed", breaking=True)
+        yield Narrowing(at, f"{kind} was removed", breaking=True)
     for kind in sorted(new.keys() - old.keys()):
-        yield Difference(at, f"{kind} was added", breaking=False)
+        yield Narrowing(at, f"{kind} was added", breaking=False)
     for kind in sorted(old.keys() & new.keys()):
         schemas = (_mapping(content[kind]).get("schema", True) for content in (old, new))
         left, right = (Side(s, side[0].root) for s, side in zip(schemas, (one, other), strict=True))

@@ -1,11 +1,4 @@
-"""What an entry under Contracts asks for, read from its text as the plan has it.
-
-A contract that cannot be read or asks for what is refused.
-
-Contracts of a plan that could not be checked as they are written.
-
-What contracts need beyond the runner's own dependencies, and whether it is there.
-"""
+"""Read the entries under Contracts, report unreadable ones, and find missing packages and tools."""
 
 from __future__ import annotations
 
@@ -26,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.model import Contract, Task
-    from runner.plan.spans import Places
+    from runner.plan.spans import Spans
 
 
 class Refused(Exception):  # noqa: N818 - an outcome of reading, named as the field names it
@@ -68,7 +61,7 @@ class OpenApi:
     """The command that serves `url`."""
 
 
-class Kind(StrEnum):
+class ContractKind(StrEnum):
     """What is held against a JSON Schema."""
 
     NOTHING = "nothing"
@@ -83,7 +76,7 @@ class Schema:
     """A JSON Schema, and what must agree with it."""
 
     path: str
-    kind: Kind = Kind.NOTHING
+    kind: ContractKind = ContractKind.NOTHING
     source: str = ""
     """The import path of the type, the glob of instances, or the module of the Zod schema."""
     name: str = ""
@@ -139,10 +132,10 @@ def schema(value: str) -> Schema:
         return Schema(path)
     zod = _ZOD.fullmatch(target)
     if zod:
-        return Schema(path, Kind.ZOD, inside(zod["path"]), zod["name"])
+        return Schema(path, ContractKind.ZOD, inside(zod["path"]), zod["name"])
     if _TYPE.fullmatch(target):
-        return Schema(path, Kind.TYPE, target)
-    return Schema(path, Kind.INSTANCES, inside(target))
+        return Schema(path, ContractKind.TYPE, target)
+    return Schema(path, ContractKind.INSTANCES, inside(target))
 
 
 def inside(path: str) -> str:
@@ -174,7 +167,9 @@ def documents(contract: Contract) -> tuple[str, ...]:
             return (openapi(contract.value).path,)
         if contract.kind == "schema":
             entry = schema(contract.value)
-            instances = (entry.source,) if entry.kind in (Kind.INSTANCES, Kind.ZOD) else ()
+            instances = (
+                (entry.source,) if entry.kind in (ContractKind.INSTANCES, ContractKind.ZOD) else ()
+            )
             return (entry.path, *instances)
     except Refused:
         pass
@@ -188,7 +183,7 @@ def modules(contract: Contract) -> tuple[str, ...]:
             return tuple(filter(None, (openapi(contract.value).app.partition(":")[0],)))
         if contract.kind == "schema":
             entry = schema(contract.value)
-            return (entry.source.partition(":")[0],) if entry.kind is Kind.TYPE else ()
+            return (entry.source.partition(":")[0],) if entry.kind is ContractKind.TYPE else ()
     except Refused:
         pass
     return ()
@@ -207,7 +202,7 @@ def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
 # --- invalid contracts ----------------------------------------------------------------
 
 
-def unreadable(tasks: Iterable[Task], places: Places) -> Iterator[Problem]:
+def unreadable(tasks: Iterable[Task], places: Spans) -> Iterator[Problem]:
     """A mistake for each, at its place in the plan."""
     for task in tasks:
         for contract in task.contracts:
@@ -263,7 +258,7 @@ def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...
             needs = " and ".join(packages)
             missing.append(f"{needs}, required by its {contract.kind} contract: {HINT}")
         try:
-            zod = contract.kind == "schema" and schema(contract.value).kind is Kind.ZOD
+            zod = contract.kind == "schema" and schema(contract.value).kind is ContractKind.ZOD
         except Refused:  # a finding when the contract is checked
             continue
         if zod and which("node", environ) is None:

@@ -1,13 +1,12 @@
 """An `openapi:` contract: the running application is tested against its document.
 
-One command in one sandbox: the application is started in the background by the project's Python
-(or by its own `start=` command), and a driver on the runner's Python, where schemathesis is,
-tests it over loopback. What the driver found comes back as JSON of a fixed shape.
+One command in one sandbox starts the application with the project's Python or its `start=` command.
+A driver on the runner's Python, where schemathesis is, tests it over loopback and returns JSON of a
+fixed shape.
 
-Unicode tables that hypothesis reckons when it has none: a second of work, done once a machine.
-
-They are made by a process of ours in the user's cache and copied into each check's folder: what
-runs in the sandbox never writes what a later check reads.
+Hypothesis needs a second to compute its Unicode tables. A process of ours makes them once a
+machine, in the user's cache, and each check gets a copy. So what runs in the sandbox never writes
+what a later check reads.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _SHOWN = 20
 """Problems that become findings of their own."""
 
 
-class Problem(NamedTuple):
+class OpenapiProblem(NamedTuple):
     """One difference between an application and its document."""
 
     operation: str
@@ -62,7 +61,7 @@ class Problem(NamedTuple):
         return self.kind == "error"
 
 
-class Report(NamedTuple):
+class OpenapiReport(NamedTuple):
     """What the driver says of one test."""
 
     ended: str
@@ -71,7 +70,7 @@ class Report(NamedTuple):
     log: str
     operations: int
     requests: int
-    problems: tuple[Problem, ...]
+    problems: tuple[OpenapiProblem, ...]
 
 
 def test_application(entry: OpenApi, context: ContractContext) -> ContractResult:
@@ -139,7 +138,7 @@ def prefix_of(document: dict[str, Json]) -> str:
 # --- the report -----------------------------------------------------------------------
 
 
-def _report(value: Json) -> Report | None:
+def _report(value: Json) -> OpenapiReport | None:
     """The report in its fixed shape; None for anything else."""
     match value:
         case {
@@ -151,15 +150,15 @@ def _report(value: Json) -> Report | None:
             "problems": list(problems),
         }:
             found = tuple(_problem(one) for one in problems if isinstance(one, dict))
-            return Report(ended, message, log, operations, requests, found)
+            return OpenapiReport(ended, message, log, operations, requests, found)
     return None
 
 
-def _problem(value: dict[str, Json]) -> Problem:
-    return Problem(*(redact(str(value.get(name, ""))) for name in Problem._fields))
+def _problem(value: dict[str, Json]) -> OpenapiProblem:
+    return OpenapiProblem(*(redact(str(value.get(name, ""))) for name in OpenapiProblem._fields))
 
 
-def _counts(report: Report | None) -> tuple[tuple[str, int], ...]:
+def _counts(report: OpenapiReport | None) -> tuple[tuple[str, int], ...]:
     if report is None:
         return ()
     return (
@@ -169,7 +168,7 @@ def _counts(report: Report | None) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _findings(check: str, entry: OpenApi, report: Report) -> Iterator[Finding]:
+def _findings(check: str, entry: OpenApi, report: OpenapiReport) -> Iterator[Finding]:
     if report.ended != "tested":
         yield _not_tested(check, entry, report)
     elif report.operations and not report.requests:
@@ -193,14 +192,14 @@ def _findings(check: str, entry: OpenApi, report: Report) -> Iterator[Finding]:
         )
 
 
-def _detail(problem: Problem, report: Report) -> str:
+def _detail(problem: OpenapiProblem, report: OpenapiReport) -> str:
     """The request that shows it; of a failure also what the application printed at last."""
     if problem.kind != "ServerError" or not report.log:
         return problem.request
     return f"{problem.request}\n\nlast output:\n{redact_tail(report.log, _LAST)}"
 
 
-def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
+def _not_tested(check: str, entry: OpenApi, report: OpenapiReport) -> Finding:
     name = entry.app or entry.start
     messages = {
         "invalid": f"it is not a valid OpenAPI document: {report.message}",
@@ -224,7 +223,7 @@ def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
     )
 
 
-def _hint(problem: Problem, entry: OpenApi) -> str:
+def _hint(problem: OpenapiProblem, entry: OpenApi) -> str:
     if problem.kind == "error":
         return "it is not tested; test it with a `command:` contract"
     if problem.kind == "undocumented-operation":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.contracts.contract_context import ContractResult
 from runner.contracts.document import bundle_document, parse_document
-from runner.contracts.entries import Kind, Refused, require_packages, versions
+from runner.contracts.entries import ContractKind, Refused, require_packages, versions
 from runner.contracts.schema_equality import differences
 from runner.lazy_module import lazy_module
 from runner.model import Finding, digest_of
@@ -156,9 +156,9 @@ def compare_schema(entry: Schema, context: ContractContext) -> ContractResult:
 
 def _compare(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
     match entry.kind:
-        case Kind.NOTHING:
+        case ContractKind.NOTHING:
             return ContractResult(output=digest_of(json.dumps(schema).encode()))
-        case Kind.INSTANCES:
+        case ContractKind.INSTANCES:
             return _instances(entry, schema, context)
     return _compare_model(entry, schema, context)
 
@@ -186,7 +186,7 @@ def _check_schema(schema: Json, path: str) -> None:
 
 def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
     out = context.path(_OUT)
-    if entry.kind is Kind.ZOD:
+    if entry.kind is ContractKind.ZOD:
         line = zod_line(entry.source, entry.name, context, out)
     else:
         line = context.theirs(context.python, "describe", entry.source, out)
@@ -210,7 +210,7 @@ def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> Con
 
 
 def _explain_entry(entry: Schema) -> str:
-    if entry.kind is Kind.ZOD:
+    if entry.kind is ContractKind.ZOD:
         return "give an existing file, and a schema that it exports"
     return "give the import path of a type: MODULE:TYPE"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.contracts.entries import Refused
-from runner.contracts.schema_normal_form import Shape, key_of, shape, without_null
+from runner.contracts.schema_normal_form import SchemaShape, key_of, shape, without_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def _format_field(where: str) -> str:
     return f"field {where}" if where else "top level"
 
 
-def _values(where: str, ours: Shape, theirs: Shape) -> Iterator[str]:
+def _values(where: str, ours: SchemaShape, theirs: SchemaShape) -> Iterator[str]:
     if ours.values != theirs.values:
         mine, other = (
             "any" if side.values is None else ", ".join(sorted(side.values))
@@ -117,7 +117,7 @@ def _values(where: str, ours: Shape, theirs: Shape) -> Iterator[str]:
         yield _differs(where, "values", mine, other)
 
 
-def _bounds(where: str, ours: Shape, theirs: Shape, how: _Comparison) -> Iterator[str]:
+def _bounds(where: str, ours: SchemaShape, theirs: SchemaShape, how: _Comparison) -> Iterator[str]:
     if ours.format != theirs.format and (theirs.format or not how.loose):
         yield _differs(where, "format", ours.format or "none", theirs.format or "none")
     for name in sorted(ours.bounds.keys() | theirs.bounds.keys()):
@@ -131,7 +131,7 @@ def _format_value(value: Json) -> str:
 
 
 def _fields(
-    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+    where: str, one: tuple[SchemaShape, Json], other: tuple[SchemaShape, Json], how: _Comparison
 ) -> Iterator[str]:
     (ours, root), (theirs, other_root) = one, other
     for name in (*ours.properties, *(n for n in theirs.properties if n not in ours.properties)):
@@ -149,12 +149,12 @@ def _fields(
     yield from _extra(where, one, other, how)
 
 
-def _need(name: str, side: Shape) -> str:
+def _need(name: str, side: SchemaShape) -> str:
     return "required" if name in side.required else "optional"
 
 
 def _extra(
-    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+    where: str, one: tuple[SchemaShape, Json], other: tuple[SchemaShape, Json], how: _Comparison
 ) -> Iterator[str]:
     """What may stand beside the named fields."""
     (ours, root), (theirs, other_root) = one, other
@@ -173,7 +173,7 @@ def _extra(
 
 
 def _items(
-    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+    where: str, one: tuple[SchemaShape, Json], other: tuple[SchemaShape, Json], how: _Comparison
 ) -> Iterator[str]:
     (ours, root), (theirs, other_root) = one, other
     if "array" not in ours.types:
@@ -185,13 +185,13 @@ def _items(
         yield from _compare(at, Side(mine, root), Side(model, other_root), how)
 
 
-def _at(side: Shape, number: int) -> Json:
+def _at(side: SchemaShape, number: int) -> Json:
     """What an element may be: behind the last place of its own what `items` says (10.3.1.2)."""
     return side.first[number] if number < len(side.first) else side.items
 
 
 def _variants(
-    where: str, one: tuple[Shape, Side], other: tuple[Shape, Side], how: _Comparison
+    where: str, one: tuple[SchemaShape, Side], other: tuple[SchemaShape, Side], how: _Comparison
 ) -> Iterator[str]:
     """Each alternative of either side must be one of the other's."""
     (ours, left), (theirs, right) = one, other
@@ -209,7 +209,7 @@ def _variants(
             yield f"{_format_field(where)}: the contract has no alternative like the model's {text}"
 
 
-def _format_null(side: Shape) -> str:
+def _format_null(side: SchemaShape) -> str:
     return "allowed" if "null" in side.types else "refused"
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.contracts.schema_equality import Side, differences
-from runner.contracts.schema_normal_form import Shape, key_of, shape, without_null
+from runner.contracts.schema_normal_form import SchemaShape, key_of, shape, without_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Direction(Enum):
     OUTPUT = "output"
 
 
-class Difference(NamedTuple):
+class Narrowing(NamedTuple):
     """One change of a contract."""
 
     path: str
@@ -44,12 +44,12 @@ class _Look(NamedTuple):
     """Pairs of schemas that were compared, so that recursive ones end."""
 
 
-def changes(where: str, before: Side, after: Side, way: Direction) -> Iterator[Difference]:
+def changes(where: str, before: Side, after: Side, way: Direction) -> Iterator[Narrowing]:
     """Every change from one schema to another."""
     yield from _find_changes(where, before, after, _Look(way, set()))
 
 
-def _find_changes(where: str, before: Side, after: Side, look: _Look) -> Iterator[Difference]:
+def _find_changes(where: str, before: Side, after: Side, look: _Look) -> Iterator[Narrowing]:
     inner = without_null(*before), without_null(*after)
     if inner[0] is not None and inner[1] is not None:
         sides = Side(inner[0], before.root), Side(inner[1], after.root)
@@ -67,7 +67,7 @@ def _find_changes(where: str, before: Side, after: Side, look: _Look) -> Iterato
         look.met.discard(pair)
 
 
-def _find_changes_once(where: str, before: Side, after: Side, look: _Look) -> Iterator[Difference]:
+def _find_changes_once(where: str, before: Side, after: Side, look: _Look) -> Iterator[Narrowing]:
     old, new = shape(before.schema, before.root), shape(after.schema, after.root)
     if old.variants or new.variants:
         yield from _variants(where, (old, before), (new, after), look.way)
@@ -84,26 +84,26 @@ def _find_changes_once(where: str, before: Side, after: Side, look: _Look) -> It
         yield from _find_changes(f"{where}[]", *items, look)
 
 
-def _narrower(where: str, text: str, way: Direction) -> Difference:
-    return Difference(where, text, way is Direction.INPUT)
+def _narrower(where: str, text: str, way: Direction) -> Narrowing:
+    return Narrowing(where, text, way is Direction.INPUT)
 
 
-def _wider(where: str, text: str, way: Direction) -> Difference:
-    return Difference(where, text, way is Direction.OUTPUT)
+def _wider(where: str, text: str, way: Direction) -> Narrowing:
+    return Narrowing(where, text, way is Direction.OUTPUT)
 
 
-def _types(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Difference]:
+def _types(where: str, old: SchemaShape, new: SchemaShape, way: Direction) -> Iterator[Narrowing]:
     gone, come = old.types - new.types, new.types - old.types
     text = f"type {old.text} became {new.text}"
     if gone and come:
-        yield Difference(where, text, breaking=True)
+        yield Narrowing(where, text, breaking=True)
     elif gone:
         yield _narrower(where, text, way)
     elif come:
         yield _wider(where, text, way)
 
 
-def _values(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Difference]:
+def _values(where: str, old: SchemaShape, new: SchemaShape, way: Direction) -> Iterator[Narrowing]:
     if old.values == new.values:
         return
     if old.values is None or new.values is None:
@@ -119,7 +119,7 @@ def _values(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Diff
         yield _wider(where, f"value {value} was added", way)
 
 
-def _bounds(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Difference]:
+def _bounds(where: str, old: SchemaShape, new: SchemaShape, way: Direction) -> Iterator[Narrowing]:
     earlier = {**old.bounds, **({"format": old.format} if old.format else {})}
     later = {**new.bounds, **({"format": new.format} if new.format else {})}
     for name in sorted(earlier.keys() | later.keys()):
@@ -133,7 +133,7 @@ def _bounds(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Diff
             narrower = (now > was) if name in _LOWER else (now < was)
             yield (_narrower if narrower else _wider)(where, text, way)
         else:
-            yield Difference(where, text, breaking=True)
+            yield Narrowing(where, text, breaking=True)
 
 
 def _is_ordered(name: str) -> bool:
@@ -145,13 +145,13 @@ def _format_value(value: Json) -> str:
 
 
 def _fields(
-    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], look: _Look
-) -> Iterator[Difference]:
+    where: str, one: tuple[SchemaShape, Json], other: tuple[SchemaShape, Json], look: _Look
+) -> Iterator[Narrowing]:
     (old, root), (new, new_root) = one, other
     for name, schema in old.properties.items():
         at = f"{where}.{name}".lstrip(".")
         if name not in new.properties:
-            yield Difference(at, "field was removed", breaking=True)
+            yield Narrowing(at, "field was removed", breaking=True)
             continue
         yield from _need(at, name, old, new, look.way)
         yield from _find_changes(at, Side(schema, root), Side(new.properties[name], new_root), look)
@@ -159,7 +159,7 @@ def _fields(
         needed = name in new.required
         text = "required field was added" if needed else "optional field was added"
         at = f"{where}.{name}".lstrip(".")
-        yield Difference(at, text, needed and look.way is Direction.INPUT)
+        yield Narrowing(at, text, needed and look.way is Direction.INPUT)
     nowhere = new.required - old.required - old.properties.keys() - new.properties.keys()
     for name in sorted(nowhere):  # asked for without being described
         yield _narrower(f"{where}.{name}".lstrip("."), "became required", look.way)
@@ -167,10 +167,12 @@ def _fields(
         narrower = new.extra is False
         text = f"other fields are {'refused' if narrower else 'allowed'} now"
         closes = narrower and look.way is Direction.INPUT
-        yield Difference(where, text, closes)  # a reader bears fields it does not know
+        yield Narrowing(where, text, closes)  # a reader bears fields it does not know
 
 
-def _need(at: str, name: str, old: Shape, new: Shape, way: Direction) -> Iterator[Difference]:
+def _need(
+    at: str, name: str, old: SchemaShape, new: SchemaShape, way: Direction
+) -> Iterator[Narrowing]:
     if name in new.required and name not in old.required:
         yield _narrower(at, "became required", way)
     elif name in old.required and name not in new.required:
@@ -178,8 +180,8 @@ def _need(at: str, name: str, old: Shape, new: Shape, way: Direction) -> Iterato
 
 
 def _variants(
-    where: str, one: tuple[Shape, Side], other: tuple[Shape, Side], way: Direction
-) -> Iterator[Difference]:
+    where: str, one: tuple[SchemaShape, Side], other: tuple[SchemaShape, Side], way: Direction
+) -> Iterator[Narrowing]:
     """Alternatives that are gone, or new; one that was changed is both."""
     (old, before), (new, after) = one, other
     earlier = [Side(v, before.root) for v in old.variants] or [before]

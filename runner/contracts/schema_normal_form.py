@@ -50,7 +50,7 @@ _PARTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SchemaShape:
     """What one schema allows, its children still schemas."""
 
     types: frozenset[str]
@@ -75,13 +75,13 @@ class Shape:
         return "anything" if self.types == ANY else " or ".join(sorted(names)) or "nothing"
 
 
-def shape(schema: Json, root: Json) -> Shape:
+def shape(schema: Json, root: Json) -> SchemaShape:
     """The shape of a schema of the document `root`."""
     plain = _follow_references(schema, root, [_PARTS])
     if plain is False:
-        return Shape(frozenset())
+        return SchemaShape(frozenset())
     if not isinstance(plain, dict):
-        return Shape(ANY)
+        return SchemaShape(ANY)
     variants, nullable = _variants(plain, root)
     if len(variants) > 1 and "type" not in plain and (one := _as_one(variants, root)):
         variants = (one,)
@@ -91,7 +91,7 @@ def shape(schema: Json, root: Json) -> Shape:
     values = _values(plain)
     types = _types(plain, values)
     null = frozenset({"null"}) if nullable else frozenset[str]()
-    return Shape(
+    return SchemaShape(
         types=types | null,
         values=values,
         format=_text(plain.get("format")),
@@ -127,7 +127,7 @@ def key_of(schema: Json, root: Json) -> str:
     return json.dumps(schema, sort_keys=True)
 
 
-def _with_null(inner: Shape) -> Shape:
+def _with_null(inner: SchemaShape) -> SchemaShape:
     values = None if inner.values is None else inner.values | {"null"}
     return replace(inner, types=inner.types | {"null"}, values=values)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.contracts.compatibility import Difference, compare_documents
+from runner.contracts.compatibility import Narrowing, compare_documents
 from runner.contracts.document import bundle_document
 from runner.contracts.entries import Refused, documents, modules, name_checks
 from runner.impact.owners import Named
@@ -111,7 +111,7 @@ def find_broken_promises(
     )
 
 
-def _format_breach(path: str, change: Difference) -> str:
+def _format_breach(path: str, change: Narrowing) -> str:
     where = f"{change.path}: " if change.path else ""
     return f"breaking change of {path}: {where}{change.text}"
 

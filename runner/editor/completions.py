@@ -1,8 +1,6 @@
-"""What can stand where the cursor is, and what each field of a task is for.
+"""Completions at the cursor: fields, statuses, ids, paths, commands and patterns.
 
-What each field of a task is for, in a sentence, and the words that some of them take.
-
-What can stand where the cursor is: fields, statuses, ids, paths, commands, patterns.
+Each field of a task has a one-sentence description; some list the words that they take.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.editor.source_text import Place, Span, span_on
+from runner.editor.source_text import TextPosition, TextSpan, span_on
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Network, ReviewMode, Status
 from runner.model.task import MILESTONE, PRIORITIES
@@ -106,7 +104,7 @@ class Completion(NamedTuple):
 
     label: str
     kind: str
-    span: Span
+    span: TextSpan
     text: str
     detail: str = ""
 
@@ -116,16 +114,16 @@ class _Cursor:
     """Where somebody types: the task around it, if any, and the line up to it."""
 
     plan: OpenPlan
-    place: Place
+    place: TextPosition
     before: str
     task: Task | None
 
-    def span(self, typed: str) -> Span:
+    def span(self, typed: str) -> TextSpan:
         """What is replaced: the word that is being typed."""
         return span_on(self.place.line, self.place.column - len(typed), self.place.column)
 
 
-def complete(plan: OpenPlan, path: str, place: Place) -> list[Completion]:
+def complete(plan: OpenPlan, path: str, place: TextPosition) -> list[Completion]:
     """Everything that fits at a place of the plan, the ownership map or the pattern index."""
     before = plan.text_of(path).line(place.line)[: place.column]
     if path == OWNERSHIP_MAP:

@@ -20,7 +20,7 @@ import runner
 from runner.editor import protocol_answers
 from runner.editor.open_documents import OpenDocuments, path_of_uri
 from runner.editor.protocol_answers import Answers, diagnostic_of_whole
-from runner.editor.source_text import Span, Units
+from runner.editor.source_text import TextSpan, Units
 from runner.editor.task_standing import COMMANDS
 from runner.errors import RunnerError
 from runner.text.display import display
@@ -122,7 +122,7 @@ class EditorServer(LanguageServer):
             return type(text).of(change.text)
         start = text.place(at.start.line, at.start.character, self.answers.units)
         end = text.place(at.end.line, at.end.character, self.answers.units)
-        return text.change(Span(start, end), change.text)
+        return text.change(TextSpan(start, end), change.text)
 
     def take_close(self, uri: str) -> None:
         """Close a document; clear the problems of a plan when none of its documents is open."""

@@ -1,8 +1,6 @@
-"""Where a text names tasks, files and patterns: what goto, references and rename rest on.
+"""Where a text names tasks, files and patterns: for goto, references, rename, folding and outline.
 
 Fenced blocks are left out: they are files of the tasks, not words about them.
-
-The shape of a plan: what can be folded, and its outline.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.editor.source_text import Place, Span, span_on
+from runner.editor.source_text import TextPosition, TextSpan, span_on
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -55,14 +53,14 @@ class Mention(NamedTuple):
     name: str
     """The id as it is written everywhere, or the path."""
     path: str
-    span: Span
+    span: TextSpan
 
 
-class Edit(NamedTuple):
+class SpanEdit(NamedTuple):
     """A text in place of a span."""
 
     path: str
-    span: Span
+    span: TextSpan
     text: str
 
 
@@ -91,7 +89,7 @@ def tasks_named(text: SourceText, path: str, plan: OpenPlan) -> Iterator[Mention
                 yield Mention("task", str(found), path, span_on(number, *match.span()))
 
 
-def mention_at(plan: OpenPlan, path: str, place: Place) -> Mention | None:
+def mention_at(plan: OpenPlan, path: str, place: TextPosition) -> Mention | None:
     """The task, pattern or file that is named at a place; None for anything else."""
     text = plan.text_of(path)
     line = text.line(place.line)
@@ -105,7 +103,7 @@ def mention_at(plan: OpenPlan, path: str, place: Place) -> Mention | None:
     return _path_at(plan, path, place, line)
 
 
-def _path_at(plan: OpenPlan, path: str, place: Place, line: str) -> Mention | None:
+def _path_at(plan: OpenPlan, path: str, place: TextPosition, line: str) -> Mention | None:
     """A path in a code span, or a word of one; it is there, or a task makes it."""
     spans = [(match[1], *match.span(1)) for match in _CODE.finditer(line)]
     words = [(match[0], *match.span()) for match in _find_paths(line)]
@@ -200,7 +198,7 @@ def _all_of(
 
 def rename_task(
     plan: OpenPlan, mention: Mention, new: str, view: View | None, beside: tuple[str, ...]
-) -> list[Edit]:
+) -> list[SpanEdit]:
     """The edits that give a task another id, in the plan, the map and the index.
 
     Raises RunnerError for a task that was begun or has a commit, and for an id that is taken, was
@@ -219,7 +217,7 @@ def rename_task(
     if _is_known(plan, id_, view):
         raise RunnerError(f"{id_} was used by an earlier task", hint=_FRESH)
     found = find_references(plan, mention, beside)
-    return [Edit(one.path, one.span, id_) for one in found]
+    return [SpanEdit(one.path, one.span, id_) for one in found]
 
 
 _FRESH = "IDs are never reused: choose one that no task ever had"
@@ -264,8 +262,8 @@ class Heading(NamedTuple):
     detail: str
     is_task: bool
     level: int
-    span: Span
-    line: Span
+    span: TextSpan
+    line: TextSpan
     """The heading itself."""
     inside: tuple[Heading, ...] = ()
 
@@ -298,9 +296,9 @@ def _headings(text: SourceText, tasks: dict[int, Task]) -> list[Heading]:
         task = tasks.get(number)
         shown = f"{task.id}: {task.title}" if task else name
         detail = str(task.status) if task else ""
-        end = Place(last, len(text.line(last)))
-        line = Span(Place(number, 0), Place(number, len(text.line(number))))
-        whole = Span(line.start, end)
+        end = TextPosition(last, len(text.line(last)))
+        line = TextSpan(TextPosition(number, 0), TextPosition(number, len(text.line(number))))
+        whole = TextSpan(line.start, end)
         made.append(Heading(shown or "…", detail, task is not None, level, whole, line))
     return made[::-1]
 

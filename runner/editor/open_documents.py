@@ -27,7 +27,7 @@ _MANY_TASKS = 300
 """From here on the checks of the whole plan wait until nobody types."""
 
 
-class Document(NamedTuple):
+class OpenDocument(NamedTuple):
     """An open document: the plan it is, or stands beside, and its path in the project."""
 
     plan: OpenPlan
@@ -50,13 +50,13 @@ class OpenDocuments:
     def __init__(self, folders: Iterable[Path], environ: Mapping[str, str]) -> None:
         self.folders = tuple(folder.resolve() for folder in folders)
         self.environ = environ
-        self._by_uri: dict[str, Document] = {}
+        self._by_uri: dict[str, OpenDocument] = {}
         self._plans: dict[Path, OpenPlan] = {}
         self._around: dict[Path, tuple[Problem, ...]] = {}
         self._shown: dict[Path, set[str]] = defaultdict(set)
         """The paths of each project that have problems at the client."""
 
-    def open(self, uri: str, text: str) -> Document | None:
+    def open(self, uri: str, text: str) -> OpenDocument | None:
         """Take in a document; None for one that is nobody's.
 
         Raises RunnerError for a plan in no git repository, and for bad settings.
@@ -89,34 +89,34 @@ class OpenDocuments:
         except RunnerError:
             return False
 
-    def _plan(self, file: Path) -> Document:
+    def _plan(self, file: Path) -> OpenDocument:
         known = self._plans.get(file)
         if known is None:
             known = self._plans[file] = OpenPlan.open(file, self.environ)
-        return Document(known, known.path)
+        return OpenDocument(known, known.path)
 
-    def _beside(self, file: Path) -> Document:
+    def _beside(self, file: Path) -> OpenDocument:
         """A file beside a plan; the plan is read from the disk where it is not open."""
         for plan in PLANS:
             if file.with_name(PLANS[0]) in self._plans or (file.parent / plan).is_file():
                 found = self._plan(file.parent / plan)
                 if not found.plan.tasks:
                     found.plan.change(found.plan.load())
-                return Document(found.plan, file.name)
-        return Document(self._plan(file.with_name(PLANS[0])).plan, file.name)
+                return OpenDocument(found.plan, file.name)
+        return OpenDocument(self._plan(file.with_name(PLANS[0])).plan, file.name)
 
-    def find(self, uri: str) -> Document | None:
+    def find(self, uri: str) -> OpenDocument | None:
         """An open document; None for one that is nobody's."""
         return self._by_uri.get(uri)
 
-    def replace(self, document: Document, text: SourceText) -> None:
+    def replace(self, document: OpenDocument, text: SourceText) -> None:
         """Another text for a document."""
         if document.is_plan:
             document.plan.change(text)
         else:
             document.plan.beside[document.path] = text
 
-    def close(self, uri: str) -> Document | None:
+    def close(self, uri: str) -> OpenDocument | None:
         """Let go of a document: from here on what is written counts."""
         document = self._by_uri.pop(uri, None)
         if document is None:

@@ -15,7 +15,7 @@ from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
 from runner.editor import completions, mentions, task_standing
 from runner.editor.open_plan import BESIDE
-from runner.editor.source_text import Place, Span, Units
+from runner.editor.source_text import TextPosition, TextSpan, Units
 from runner.errors import RunnerError
 from runner.model import Severity
 from runner.secrets.redact import redact
@@ -24,7 +24,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.editor.open_documents import Document, OpenDocuments
+    from runner.editor.open_documents import OpenDocument, OpenDocuments
     from runner.editor.open_plan import OpenPlan
     from runner.editor.source_text import SourceText
     from runner.plan.diagnostic import Problem
@@ -69,7 +69,9 @@ class Answers:
         if problem.hint:
             message += f"\nhint: {display(problem.hint)}"
         return lsp.Diagnostic(
-            self.range(text, Span(Place(line, start), Place(line, max(start, end)))),
+            self.range(
+                text, TextSpan(TextPosition(line, start), TextPosition(line, max(start, end)))
+            ),
             message,
             severity=_SEVERITIES.get(problem.severity, lsp.DiagnosticSeverity.Information),
             source="runner",
@@ -77,15 +79,15 @@ class Answers:
 
     # --- places -----------------------------------------------------------------------
 
-    def range(self, text: SourceText, span: Span) -> lsp.Range:
+    def range(self, text: SourceText, span: TextSpan) -> lsp.Range:
         """A span as the client counts it."""
         return lsp.Range(self.position(text, span.start), self.position(text, span.end))
 
-    def position(self, text: SourceText, place: Place) -> lsp.Position:
+    def position(self, text: SourceText, place: TextPosition) -> lsp.Position:
         """A place as the client counts it."""
         return lsp.Position(place.line, text.units(place, self.units))
 
-    def place(self, document: Document, at: lsp.Position) -> Place:
+    def place(self, document: OpenDocument, at: lsp.Position) -> TextPosition:
         """A client's position as a place."""
         return document.text.place(at.line, at.character, self.units)
 
@@ -94,7 +96,7 @@ class Answers:
         text = plan.text_of(one.path)
         return lsp.Location(self.documents.uri(plan, one.path), self.range(text, one.span))
 
-    def find_mention(self, params: Any) -> tuple[Document, mentions.Mention | None] | None:
+    def find_mention(self, params: Any) -> tuple[OpenDocument, mentions.Mention | None] | None:
         """The document of a question, and what is named at its position."""
         document = self.documents.find(params.text_document.uri)
         if document is None:

@@ -17,27 +17,27 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASTRAL = 0xFFFF
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """A place between two characters; `line` and `column` count from 0."""
 
     line: int
     column: int
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """What lies between two places."""
 
-    start: Place
-    end: Place
+    start: TextPosition
+    end: TextPosition
 
-    def holds(self, place: Place) -> bool:
+    def holds(self, place: TextPosition) -> bool:
         """Whether a place lies in it or at one of its ends."""
         return self.start <= place <= self.end
 
 
-def span_on(line: int, start: int, end: int) -> Span:
+def span_on(line: int, start: int, end: int) -> TextSpan:
     """A span within one line."""
-    return Span(Place(line, start), Place(line, end))
+    return TextSpan(TextPosition(line, start), TextPosition(line, end))
 
 
 class Units:
@@ -107,20 +107,20 @@ class SourceText:
         """All lines without their ends."""
         return [line.rstrip("\r\n") for line in self._lines]
 
-    def place(self, line: int, units: int, by: Units) -> Place:
+    def place(self, line: int, units: int, by: Units) -> TextPosition:
         """A client's position as a place; what lies outside of the text is its nearest place."""
         if line < 0:
-            return Place(0, 0)
+            return TextPosition(0, 0)
         if line >= len(self._lines):
             last = len(self._lines) - 1
-            return Place(last, len(self.line(last)))
-        return Place(line, by.column(self.line(line), units))
+            return TextPosition(last, len(self.line(last)))
+        return TextPosition(line, by.column(self.line(line), units))
 
-    def units(self, place: Place, by: Units) -> int:
+    def units(self, place: TextPosition, by: Units) -> int:
         """The column of a place as the client counts it."""
         return by.count(self.line(place.line)[: place.column])
 
-    def change(self, span: Span, text: str) -> SourceText:
+    def change(self, span: TextSpan, text: str) -> SourceText:
         """The text with another one in place of a span."""
         start, end = min(span), max(span)
         head = self._lines[start.line][: start.column]

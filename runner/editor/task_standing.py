@@ -12,7 +12,7 @@ from runner.editor.completions import NOTES
 from runner.editor.mentions import Mention, heading_of_task, makers
 from runner.editor.source_text import span_on
 from runner.journal.display_status import format_status
-from runner.journal.evidence import Standing, evaluate_standing
+from runner.journal.evidence import EvidenceState, evaluate_standing
 from runner.model import Status
 from runner.plan.field_names import FIELDS, parse_name
 from runner.report.cost import cost
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.app.inspect.view import View
     from runner.editor.open_plan import OpenPlan
-    from runner.editor.source_text import Place, Span
+    from runner.editor.source_text import TextPosition, TextSpan
     from runner.model import Task
     from runner.plan.outline import OutlineTask
 
@@ -33,10 +33,10 @@ COMMANDS = ("runner.run", "runner.why", "runner.evidence", "runner.approve")
 IN_TERMINAL = frozenset({"runner.run", "runner.approve"})
 """Those that change something: they are the client's terminal's to carry out."""
 _STANDS = {
-    Standing.CURRENT: "",
-    Standing.PROOF_CHANGED: "; its proof changed since then",
-    Standing.WORK_CHANGED: "; the task changed since then",
-    Standing.NONE: "",
+    EvidenceState.CURRENT: "",
+    EvidenceState.PROOF_CHANGED: "; its proof changed since then",
+    EvidenceState.WORK_CHANGED: "; the task changed since then",
+    EvidenceState.NONE: "",
 }
 _PROOFS = 8
 
@@ -44,7 +44,7 @@ _PROOFS = 8
 class Lens(NamedTuple):
     """Something to press above a task; a lens without a command only says something."""
 
-    span: Span
+    span: TextSpan
     title: str
     command: str
     task: str
@@ -53,7 +53,7 @@ class Lens(NamedTuple):
 class Hint(NamedTuple):
     """A word behind a line, and what it says when one points at it."""
 
-    place: Place
+    place: TextPosition
     label: str
     tooltip: str
 
@@ -141,7 +141,7 @@ def hover(plan: OpenPlan, mention: Mention, view: View | None) -> str:
     return f"`{mention.name}` {there}" + (f"; an output of {made}" if made else "")
 
 
-def field_hover(plan: OpenPlan, place: Place) -> tuple[str, Span] | None:
+def field_hover(plan: OpenPlan, place: TextPosition) -> tuple[str, TextSpan] | None:
     """What the field is for whose name stands at a place, and where the name stands."""
     line = plan.text.line(place.line)
     lead = len(line) - len(line.lstrip(" \t-*+|"))

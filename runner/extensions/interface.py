@@ -40,7 +40,7 @@ class Extension(NamedTuple):
     executors: Mapping[str, str] = _NONE
     """`run.choose_executor.ExecutorKind` by the first word of the setting `executor`."""
     implementers: Mapping[str, str] = _NONE
-    """`implementers.base.Kind` by the name that a plan uses."""
+    """`implementers.base.ImplementerKind` by the name that a plan uses."""
     pages: Mapping[str, str] = _NONE
     """A function by the path of its page: `runner.serve.application.PageContext` to an answer."""
     settings: str = ""

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates import absent_files, configured_support, failed_bounds
-    from runner.gates.failed_bounds import Bounds
+    from runner.gates.failed_bounds import CommandBounds
     from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
-    from runner.process.supervise import Course
+    from runner.process.supervise import RunningCommand
     from runner.writes import project_compile
 else:
     absent_files = lazy_module("runner.gates.absent_files")
@@ -99,7 +99,7 @@ class Proved:
 
 
 class LeftFiles(Protocol):
-    """What a command did to the files of the tree; `mtime_changes.Touched` is one."""
+    """What a command did to the files of the tree; `mtime_changes.TouchedFiles` is one."""
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class GateContext:
         command = self._command(check, fitted)
         return run(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
 
-    def begin(self, check: Check) -> Course | Ran:
+    def begin(self, check: Check) -> RunningCommand | Ran:
         """Start one check as it stands, and leave it to itself."""
         command = self._command(check)
         return begin(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
@@ -360,7 +360,7 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     return f"Timeout in the task, or {setting or 'gate_seconds'} in the settings"
 
 
-def _bounds(check: Check, context: GateContext) -> Bounds:
+def _bounds(check: Check, context: GateContext) -> CommandBounds:
     about = failed_bounds.About(
         check.command,
         check.network,

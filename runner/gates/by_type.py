@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.model import Task
-    from runner.plan.task_types import Reading
+    from runner.plan.task_types import TypeReading
 
 CHECK = "task-type"
 _OLD = regex(
@@ -55,7 +55,7 @@ def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a fam
 # --- refactor -------------------------------------------------------------------------
 
 
-def _find_changed_tests(context: GateContext, kind: Reading) -> Iterator[Finding]:
+def _find_changed_tests(context: GateContext, kind: TypeReading) -> Iterator[Finding]:
     """Each test file that was there and is not as it was: then nothing shows that code still is.
 
     One that the task lists exactly only warns where a person wrote the change or will see it; one

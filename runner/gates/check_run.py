@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
 from runner.gates.count_parsers import CLOSING, ran_no_test, read_counts
 from runner.gates.junit import Reports, TestResults
-from runner.gates.mtime_changes import Touched, files, find_touched
+from runner.gates.mtime_changes import TouchedFiles, files, find_touched
 from runner.gates.open_watch import OpenWatch
-from runner.gates.proof_cache import Passed
+from runner.gates.proof_cache import PassedCommand
 from runner.gates.reporters import expects, not_taken, with_reports
 from runner.gates.result_parsers import output_of, parse_results, without_colours
 from runner.lazy_dataclass import dataclass
@@ -64,7 +64,7 @@ class CheckRun:
     proof: Proof
     results: TestResults | None
     """How each test ended, as the tool itself wrote it down or printed it."""
-    touched: Touched
+    touched: TouchedFiles
     context: GateContext | None = None
     """Where it ran."""
     flaky: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ def try_or_stand(
     trial = ended or try_check(check, context, fit())
     if trial.passed and not (trial.flaky or trial.touched.changed or trial.ran.left_behind):
         report, expected = trial.report, trial.tool_expected
-        passed = Passed(context.task.id, trial.ran, report, expected, trial.proof.log)
+        passed = PassedCommand(context.task.id, trial.ran, report, expected, trial.proof.log)
         memory.keep_here(context.place, key, passed)
         if clean and not trial.touched.left:
             memory.keep(key, passed)
@@ -272,10 +272,10 @@ def _installed(place: Place) -> Iterator[object]:
                 yield (file.name, found.st_ino, found.st_size, found.st_ctime_ns)
 
 
-def _stand(check: Check, context: GateContext, known: Passed) -> CheckRun:
+def _stand(check: Check, context: GateContext, known: PassedCommand) -> CheckRun:
     """What a command that passed says as this check; each kind asks more or less of it."""
     ran = replace(known.ran, log=None)
-    trial = evaluate_run(check, ran, context, known.report, Touched(), expected=known.expected)
+    trial = evaluate_run(check, ran, context, known.report, TouchedFiles(), expected=known.expected)
     cached = f"{STANDS}{known.task}'s proof"
     note = f"{trial.proof.note}; {cached}" if trial.proof.note else cached
     return replace(trial, proof=replace(trial.proof, note=note, log=known.log))
@@ -300,13 +300,13 @@ def try_check(check: Check, context: GateContext, fitted: Fitted | None = None) 
     return replace(trial, unopened=watch.unopened, unopened_kinds=watch.kinds)
 
 
-def end_plain(check: Check, ran: Ran, context: GateContext, done: Touched) -> CheckRun:
+def end_plain(check: Check, ran: Ran, context: GateContext, done: TouchedFiles) -> CheckRun:
     """How a check ended that starts no program, and that whoever asks has run themselves."""
     _hear_of_touched(done, context)
     return evaluate_run(check, ran, context, Reports(), done)
 
 
-def _hear_of_touched(done: Touched, context: GateContext) -> None:
+def _hear_of_touched(done: TouchedFiles, context: GateContext) -> None:
     if context.memory is not None and done.left:
         context.memory.note_left(context.place)
     if done.changed and context.on_base:
@@ -330,7 +330,7 @@ def evaluate_run(
     ran: Ran,
     context: GateContext,
     report: Reports,
-    done: Touched,
+    done: TouchedFiles,
     *,
     expected: bool = False,
 ) -> CheckRun:

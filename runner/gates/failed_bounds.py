@@ -34,7 +34,7 @@ def _hides_nothing(_path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CommandBounds:
     """What held a command while it ran."""
 
     enclosed: bool = False
@@ -75,12 +75,12 @@ def bounds_of(
     settings: Settings,
     limits: Limits,
     about: About,
-) -> Bounds:
+) -> CommandBounds:
     """What holds a command that runs there."""
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     read = tuple(map(expand_home, settings.sandbox_read))
     shown = str(place.shown)
-    return Bounds(
+    return CommandBounds(
         enclosed=sandbox.encloses,
         network=about.network,
         asked=about.asked,
@@ -96,7 +96,7 @@ def bounds_of(
     )
 
 
-def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
+def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
     """What held the command, and the one line that loosens it; empty where nothing shows that."""
     # The kernel stops by SIGKILL what outgrows its cgroup, by SIGXFSZ what writes a file beyond its
     # limit (setrlimit(2)); without a bound neither says so much.
@@ -112,21 +112,21 @@ def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
 # --- limits ---------------------------------------------------------------------------
 
 
-def _memory(bounds: Bounds) -> str:
+def _memory(bounds: CommandBounds) -> str:
     if not bounds.memory:
         return ""
     held = f"its memory limit is {format_size(bounds.memory)}"
     return f"{held}; to raise it: Uses: memory 4GB in the task, or memory in your own settings"
 
 
-def _processes(bounds: Bounds) -> str:
+def _processes(bounds: CommandBounds) -> str:
     if not bounds.processes:
         return ""
     held = f"its limit is {bounds.processes} processes and threads"
     return f"{held}; to raise it: processes in your own settings"
 
 
-def _file_size(bounds: Bounds) -> str:
+def _file_size(bounds: CommandBounds) -> str:
     if not bounds.file_size:
         return ""
     held = f"its file size limit is {format_size(bounds.file_size)}"
@@ -136,7 +136,7 @@ def _file_size(bounds: Bounds) -> str:
 # --- the sandbox ----------------------------------------------------------------------
 
 
-def _network(bounds: Bounds) -> str:
+def _network(bounds: CommandBounds) -> str:
     if bounds.network is Network.YES:
         return ""
     if bounds.asked is not bounds.network:
@@ -149,18 +149,18 @@ def _network(bounds: Bounds) -> str:
     return f'{held}; if it needs more: {own}, or network = "yes" in [gates.{bounds.gate}]'
 
 
-def _describe_writable(_bounds: Bounds) -> str:
+def _describe_writable(_bounds: CommandBounds) -> str:
     return (
         "the sandbox allows writes only in the project's folder, $HOME and $TMPDIR; "
         'elsewhere only with sandbox = "none" in your own settings'
     )
 
 
-def _room(_bounds: Bounds) -> str:
+def _room(_bounds: CommandBounds) -> str:
     return "HOME and /tmp are small in the sandbox: write large files in the project's folder"
 
 
-def _paths(tail: str, bounds: Bounds) -> str:
+def _paths(tail: str, bounds: CommandBounds) -> str:
     """Words for a path that the sandbox keeps to itself; nothing for the project's own."""
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
@@ -215,7 +215,7 @@ _UNOPENED = regex(
 _PATH = regex(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
 _LOOPBACK = r"(?:localhost|127\.|\[?::1)"
 
-Row = tuple[re.Pattern[str], "Callable[[Bounds], str]"]
+Row = tuple[re.Pattern[str], "Callable[[CommandBounds], str]"]
 
 _OF_SANDBOXES: tuple[Row, ...] = (
     (

@@ -68,8 +68,8 @@ def begin_without_coverage(tracer: ModuleType, note: Callable[..., None]) -> Non
     _start(tracer, note, tracer=tracer.CTracer.name)
 
 
-def _start(module: ModuleType, note: Callable[..., None], **used: str) -> Tracing:
-    tracing = Tracing(module)
+def _start(module: ModuleType, note: Callable[..., None], **used: str) -> LineTracer:
+    tracing = LineTracer(module)
     note(**used)  # now, too: what is killed does not come to its end
 
     def end() -> None:
@@ -106,7 +106,7 @@ def _load(name: str, file: str) -> ModuleType:
     return module
 
 
-class Tracing:
+class LineTracer:
     """Lines that ran, by test and file; written down when there are many, and at the end."""
 
     def __init__(self, tracer: Any) -> None:
@@ -360,7 +360,7 @@ class Handover:
 
     def __init__(self, tracer: ModuleType, measure_whole: Callable[[ModuleType], None]) -> None:
         self._tracer, self._measure_whole = tracer, measure_whole
-        self.tracing: Tracing | None = None
+        self.tracing: LineTracer | None = None
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec that others have for coverage.py and its tracer; None for all else."""

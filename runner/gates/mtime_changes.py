@@ -46,7 +46,7 @@ _listed: dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedFiles:
     """What a command did to the files of the tree, by their paths as the project knows them."""
 
     changed: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ def _list(folder: int, above: str, shares: frozenset[str]) -> tuple[Names, tuple
     return frozenset(names), tuple(below)
 
 
-def find_touched(before: Seen, context: GateContext) -> Touched:
+def find_touched(before: Seen, context: GateContext) -> TouchedFiles:
     """What changed since `before`; a file written anew with the same bytes did not.
 
     A file's change time cannot be set back by a program, so what was written since then shows;
@@ -156,7 +156,7 @@ def find_touched(before: Seen, context: GateContext) -> Touched:
         if content is not None and (path in gone or not _holds(context.place.tree, path, content))
     ]
     seen = _not_ignored(sorted(made), context.place.tree) if made else ()
-    return Touched(
+    return TouchedFiles(
         tuple(sorted(map(inside, changed))),
         tuple(sorted(map(inside, seen))),
         left=bool(made or changed),

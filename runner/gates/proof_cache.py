@@ -26,7 +26,7 @@ _FOLDER = "earlier"
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassedCommand:
     """A command that passed on a tree."""
 
     task: str
@@ -48,9 +48,9 @@ class ProofMemory:
 
     trees: dict[str, str] = field(default_factory=dict)
     """The tree of each commit on which a check began."""
-    _passed: dict[Key, Passed] = field(default_factory=dict)
+    _passed: dict[Key, PassedCommand] = field(default_factory=dict)
     _clean: dict[Path, bool] = field(default_factory=dict)
-    _here: dict[Path, dict[Key, Passed]] = field(default_factory=dict)
+    _here: dict[Path, dict[Key, PassedCommand]] = field(default_factory=dict)
     """What passed in the proof that a slot is at."""
     _lines: set[Key] = field(default_factory=set)
     """Tree and command of each key, which begins with them."""
@@ -64,15 +64,15 @@ class ProofMemory:
         """A command left something behind."""
         self._clean[place.tree] = False
 
-    def find(self, key: Key) -> Passed | None:
+    def find(self, key: Key) -> PassedCommand | None:
         """What passed before."""
         return self._passed.get(key)
 
-    def find_here(self, place: Place, key: Key) -> Passed | None:
+    def find_here(self, place: Place, key: Key) -> PassedCommand | None:
         """What passed earlier in this very proof, beside whatever was left there."""
         return self._here.get(place.tree, {}).get(key)
 
-    def keep_here(self, place: Place, key: Key, passed: Passed) -> None:
+    def keep_here(self, place: Place, key: Key, passed: PassedCommand) -> None:
         """Remember what passed for the rest of this proof: what it left behind is still there."""
         self._here.setdefault(place.tree, {}).setdefault(key, passed)
 
@@ -84,7 +84,7 @@ class ProofMemory:
         """Whether what runs there now finds the tree as it is committed."""
         return self._clean.get(place.tree, False)
 
-    def keep(self, key: Key, passed: Passed) -> None:
+    def keep(self, key: Key, passed: PassedCommand) -> None:
         """Remember what passed; who was first is who is named."""
         self._passed.setdefault(key, passed)
         self._lines.add(key[:2])

@@ -33,7 +33,7 @@ class Checks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class CheckFamily:
     """One kind of check; its module is imported where a task needs it, and not before."""
 
     name: str
@@ -106,18 +106,18 @@ _PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css
 # `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
 # not tried of what is refused by then.
 FAMILIES = (
-    Family("integrity", _writes, _changes_what_tools_read),
-    Family("by_type", _writes, _changes_what_tools_read),
-    Family("contract_tests", _is_tested),
-    Family("base_tests", _writes, _changes_what_tools_read),
-    Family("contract_checks", _has_contracts),
-    Family("examples", _has_examples),
-    Family("commands", _has_gates),
-    Family("coverage_gate", _tests_own_work),
-    Family("what_changed", _writes, _changes_what_tools_read),
-    Family("unrun_tests", _tests_own_work, _changes_code),
-    Family("test_awareness", _writes, _changes_code),
-    Family("mutation", _is_run_on_own_work),
+    CheckFamily("integrity", _writes, _changes_what_tools_read),
+    CheckFamily("by_type", _writes, _changes_what_tools_read),
+    CheckFamily("contract_tests", _is_tested),
+    CheckFamily("base_tests", _writes, _changes_what_tools_read),
+    CheckFamily("contract_checks", _has_contracts),
+    CheckFamily("examples", _has_examples),
+    CheckFamily("commands", _has_gates),
+    CheckFamily("coverage_gate", _tests_own_work),
+    CheckFamily("what_changed", _writes, _changes_what_tools_read),
+    CheckFamily("unrun_tests", _tests_own_work, _changes_code),
+    CheckFamily("test_awareness", _writes, _changes_code),
+    CheckFamily("mutation", _is_run_on_own_work),
 )
 """A row each: what is asked of a task before the module with its `checks` and `prove` is loaded."""
 
@@ -129,7 +129,7 @@ _SHOWING = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class TaskProof:
     """What all checks of a task say together."""
 
     proofs: tuple[Proof, ...] = ()
@@ -162,7 +162,7 @@ def prove_all(
     completed: Callable[[Proof], None],
     known: Mapping[str, Proved] = _NOTHING,
     took: Callable[[str, float], None] = lambda _check, _seconds: None,
-) -> Proven:
+) -> TaskProof:
     """Run every check of a task, so that the next attempt hears of all failures at once.
 
     What `known` has of a check was found when it ran, before this was called. `took` hears how many
@@ -196,7 +196,7 @@ def _passed(context: GateContext) -> dict[str, frozenset[str]]:
     }
 
 
-def _prove(family: Family, check: Check, context: GateContext) -> Proved:
+def _prove(family: CheckFamily, check: Check, context: GateContext) -> Proved:
     """One check; where code is nested too deep to be read by it, nobody but a person can tell."""
     try:
         return family.prove(check, context)
@@ -222,9 +222,9 @@ def _with(context: GateContext, runs: list[Proved]) -> GateContext:
     return replace(context, proofs=proofs, observed=observed, refused=refused)
 
 
-def together(runs: list[Proved]) -> Proven:
+def together(runs: list[Proved]) -> TaskProof:
     """All of it as one."""
-    return Proven(
+    return TaskProof(
         proofs=tuple(one.proof for one in runs if one.proof),
         findings=tuple(finding for one in runs for finding in one.findings),
         coverage=next((one.coverage for one in runs if one.coverage), None),

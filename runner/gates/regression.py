@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.gates import contract_checks, contract_tests, proof_cache, shim
-from runner.gates.registry import Proven, together
+from runner.gates.registry import TaskProof, together
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 
@@ -105,7 +105,7 @@ def prove_others(
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
     lane: Lane | None = None,
-) -> Proven:
+) -> TaskProof:
     """Run what is traced, as much at once as there are lanes; the results keep their order.
 
     All of it runs, so that the tasks a change breaks are known together, unless `enough` says that
@@ -201,7 +201,7 @@ class _Row:
                 return None
             return row.popleft()
 
-    def to_proven(self) -> Proven:
+    def to_proven(self) -> TaskProof:
         """What came of all, in the order of what was traced."""
         proven = together([self._proved[number] for number in sorted(self._proved)])
         left = len(self._waiting) + len(self._alone)

@@ -1,13 +1,10 @@
-"""Commands fitted out from outside so that the test programs they start say how tests ended.
+"""Instrument commands from outside so that the test programs they start report their results.
 
-The command stays as a person wrote it: pytest hears `PYTEST_ADDOPTS`, unittest is met in its
-interpreter (`report_hook`), the tools of Node as they are loaded (`node_hook`), go and cargo on
-PATH (`tool_hooks`).
+The command itself stays unchanged. pytest reads `PYTEST_ADDOPTS`, `report_hook` runs in unittest's
+interpreter, `node_hook` preloads Node, and `tool_hooks` puts `go` and `cargo` on PATH.
 
-What stands before test programs that are not Python: a preload of Node, `go` and `cargo`.
-
-Each keeps the end of what its own process printed, and its exit, where the reports of a check are
-collected. A program that another test program started is let through untouched.
+The hooks of Node, go and cargo keep the end of their own process's output, and its exit, with the
+reports of the check. A program that another test program started is let through untouched.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Results per test as tools print them: of all, or of those that failed.
+"""Parse test results from a tool's output, and the complaints of linters and type checkers.
 
-What linters and type checkers complain of, line by line, without their line numbers.
-
-A complaint is `path: text`, counted: where one more stands in a file than before, it is new. Knows
-`path:line:col: text` (ruff, mypy, flake8, go vet, gcc), `path(line,col): text` (tsc), the file
-with its complaints below it (eslint) and the text with its place below it (ruff, rustc).
+Tools print the results of all tests, or of those that failed. A complaint is `path: text` without
+line number, counted: one more in a file than before is new. Knows `path:line:col: text` (ruff,
+mypy, flake8, go vet, gcc), `path(line,col): text` (tsc), the file with its complaints below it
+(eslint) and the text with its place below it (ruff, rustc).
 """
 
 from __future__ import annotations

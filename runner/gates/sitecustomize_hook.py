@@ -48,7 +48,7 @@ class Quietly:
 # --- modules of the repository --------------------------------------------------------------
 
 
-class Repository:
+class HookRepository:
     """The repository's own path, of which the scratch tree is what a proof is about."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Repository:
 
 def redirect() -> None:
     """Have what is installed as a link into the repository lead to the scratch tree."""
-    repository = Repository()
+    repository = HookRepository()
     sys.path[:] = [repository.lead(path) for path in sys.path]
     sys.meta_path.insert(0, Redirected(repository))
 
@@ -81,7 +81,7 @@ def redirect() -> None:
 class Redirected:
     """Finds in the scratch tree what an editable install or a link would find elsewhere."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: HookRepository) -> None:
         self.repository = repository
         own = "_frozen_importlib"  # of the interpreter itself
         finders = sys.meta_path
@@ -122,7 +122,7 @@ class Redirected:
 
 def watch() -> None:
     """Write down, at exit, which modules came from the repository's own path."""
-    repository, out = Repository(), os.environ["RUNNER_WATCH_OUT"]
+    repository, out = HookRepository(), os.environ["RUNNER_WATCH_OUT"]
     copies = os.environ.get("RUNNER_WATCH_COPIES", "{}")
 
     def tell() -> None:

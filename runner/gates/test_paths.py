@@ -60,12 +60,10 @@ def holds_tests(path: str) -> bool:
 def is_test_of(path: str, read: Callable[[], bytes], commands: Iterable[str]) -> bool:
     """Whether a test contract names a file that holds tests, or is a script of checks.
 
-    `read` gives what the file holds. It is called only where that decides.
-
-    A test is what a contract runs, not what its file is called: `python -m unittest t_lib` makes
-    `t_lib.py` one. A program that a contract merely starts is the product's, and so is what it
-    only looks into: `grep -q unittest .github/workflows/ci.yml` runs no test there. A text with
-    examples is one where they are run: `python -m doctest README.md`.
+    `read` gives the file's content; it is called only where that decides. A file that a contract
+    runs is a test, whatever its name: `python -m unittest t_lib` makes `t_lib.py` one. A program
+    that it merely starts, or a file that it searches (`grep -q unittest ci.yml`), is no test. A
+    text with examples is a test where they run: `python -m doctest README.md`.
     """
     lines = tuple(commands)
     if any(_names(path, one) and _names(path, _without_readers(one)) for one in lines) and (

@@ -1,14 +1,12 @@
-"""What the test programs of one check say of their tests, each in a report of its own.
+"""Read the results of the test programs of one check, each from a report of its own.
 
-A report is asked for by the runner itself: pytest, unittest and Node's own runner write JUnit,
-jest, vitest and mocha JSON; go and cargo keep what that very process printed, which names every
-test where that was asked for. One of a program that another test program started does
-not count. What ran twice in the same way counts as it ended the last time.
+The runner itself requests the reports. pytest, unittest and Node's own runner write JUnit; jest,
+vitest and mocha write JSON. go and cargo keep their output, which names every test where that was
+requested. The report of a program that another test program started does not count. A test that ran
+twice in the same way counts as it ended last.
 
-Results per test as jest, vitest and mocha say them: the JSON of jest, and mocha's events.
-
-jest and vitest have one shape: `testResults`, a file each, with `assertionResults`. What cannot be
-read gives nothing: whatever ran may have written it.
+jest and vitest share one shape: `testResults`, a file each, with `assertionResults`. mocha writes
+events. What cannot be read gives nothing: whatever ran may have written it.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ _ASKED = ("go", "cargo")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProgramReport:
     """What one test program reported."""
 
     tool: str
@@ -100,7 +98,7 @@ _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Recurs
 """What JSON of other programs ends in, where it is not what was asked: `1e999` is endless."""
 
 
-def together(reports: Iterable[Report]) -> Reports:
+def together(reports: Iterable[ProgramReport]) -> Reports:
     """What stands in the end: of runs that repeat one another the last, of each test."""
     ordered = sorted(reports, key=lambda one: (one.tool, one.key, one.time))
     tests: list[TestResult] = []
@@ -128,7 +126,7 @@ def together(reports: Iterable[Report]) -> Reports:
     return Reports(TestResults(tuple(tests)) if named else None, counts, tuple(flaky))
 
 
-def _outermost(reports: list[Report]) -> list[Report]:
+def _outermost(reports: list[ProgramReport]) -> list[ProgramReport]:
     """Without those that a test program started, and those that reported nothing."""
     found = _without_started([one for one in reports if one.counts])
     exact = {one.tool for one in found if not one.pid}
@@ -136,13 +134,13 @@ def _outermost(reports: list[Report]) -> list[Report]:
     return [one for one in found if not one.pid or one.tool not in exact]
 
 
-def _without_started(reports: list[Report]) -> list[Report]:
+def _without_started(reports: list[ProgramReport]) -> list[ProgramReport]:
     """Those that none of the others started."""
     pids = {one.pid for one in reports if one.pid}
     return [one for one in reports if not one.chain & (pids - {one.pid})]
 
 
-def _reports(folder: Path, root: str) -> Iterable[Report]:
+def _reports(folder: Path, root: str) -> Iterable[ProgramReport]:
     yield from (_read_report(folder, name) for name in _BY_NAME)
     for file in files_in(folder, end=".json"):
         yield _read_kept(file, root)
@@ -150,13 +148,13 @@ def _reports(folder: Path, root: str) -> Iterable[Report]:
         yield _of_program(file)
 
 
-def _read_report(folder: Path, name: str) -> Report:
+def _read_report(folder: Path, name: str) -> ProgramReport:
     file = folder / f"{name}.xml"
     results = read_results(file)
-    return Report(name, "", results, results.counts() if results else {}, time=_time(file))
+    return ProgramReport(name, "", results, results.counts() if results else {}, time=_time(file))
 
 
-def _read_kept(file: Path, root: str) -> Report:
+def _read_kept(file: Path, root: str) -> ProgramReport:
     """Of Python and Node: the tests that lie beside it, else what it printed."""
     try:
         about = json.loads(text_of(file) or "")
@@ -165,7 +163,7 @@ def _read_kept(file: Path, root: str) -> Report:
         tail = about.get("tail")
         code = int(about.get("exit", 0))
     except _UNFIT:
-        return Report("", "", None, {})
+        return ProgramReport("", "", None, {})
     beside = file.with_suffix(".xml")
     named = read_results(beside)
     if named is None and tail is not None:
@@ -176,17 +174,17 @@ def _read_kept(file: Path, root: str) -> Report:
     time = _time(beside) or _time(file)
     if tail is not None:
         counts = counts or _parse_summary(str(tail), code, by_exit=tool in _BY_EXIT)
-    return Report(tool, key, named, counts, pid, _pids(above), time, code)
+    return ProgramReport(tool, key, named, counts, pid, _pids(above), time, code)
 
 
-def _of_program(file: Path) -> Report:
+def _of_program(file: Path) -> ProgramReport:
     """Of `go` and `cargo`: who it was, what it printed, how it ended."""
     about = (text_of(file) or "").splitlines()
     output = text_of(file.with_suffix(".out")) or ""
     code = (text_of(file.with_suffix(".exit")) or "").strip()
     pid = read_number(about[0]) if len(about) > 2 else -1  # noqa: PLR2004 - its lines
     if pid < 0:
-        return Report("", "", None, {})
+        return ProgramReport("", "", None, {})
     counts = _parse_summary(output, read_number(code) if code.isdecimal() else 0)
     named = parse_results(output)
     tool = file.name.partition("-")[0]
@@ -196,7 +194,7 @@ def _of_program(file: Path) -> Report:
     some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
     chain = _pids(about[1])
-    return Report(tool, key, results, counts or some, pid, chain, _time(file))
+    return ProgramReport(tool, key, results, counts or some, pid, chain, _time(file))
 
 
 def _is_json(output: str) -> bool:

@@ -41,7 +41,7 @@ _COULD_NOT_START = (126, 127)
 
 
 @dataclass(frozen=True, slots=True)
-class ContractResult:
+class HeldOutContractResult:
     """What leaves the proof of one held-out contract."""
 
     proof: Proof
@@ -56,7 +56,7 @@ class ContractResult:
 class HeldOutProof:
     """What all held-out contracts of a task came to."""
 
-    results: tuple[ContractResult, ...] = ()
+    results: tuple[HeldOutContractResult, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -182,7 +182,7 @@ def _run(check: Check, inner: GateContext, *, measures: bool = False) -> CheckRu
 # --- what leaves ----------------------------------------------------------------------
 
 
-def _weigh(run: CheckRun, context: HeldOutContext) -> ContractResult:
+def _weigh(run: CheckRun, context: HeldOutContext) -> HeldOutContractResult:
     """Return what may be shown of a run: exit code, counts and acceptance ids."""
     files = tuple((one.path, one.digest) for one in context.part.files)
     proof = replace(run.proof, output=_NOTHING, log="", note="", held_out=files)
@@ -193,10 +193,10 @@ def _weigh(run: CheckRun, context: HeldOutContext) -> ContractResult:
         named = {*find_items(test, context.contents, ids), *known}
         (good if test.outcome == "passed" else bad).update(named)
     failed = tuple(one for one in ids if one in bad) if not run.passed else ()
-    return ContractResult(proof, tuple(one for one in ids if one in good - bad), failed)
+    return HeldOutContractResult(proof, tuple(one for one in ids if one in good - bad), failed)
 
 
-def _explain(run: CheckRun, result: ContractResult) -> Finding:
+def _explain(run: CheckRun, result: HeldOutContractResult) -> Finding:
     """Return why a contract failed, without the name of a test or a line of output."""
     check, ran = run.check, run.ran
     tests = run.results.tests if run.results else ()

@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LineSource:
     """What a commit says of its lines."""
 
     kind: str
@@ -67,7 +67,7 @@ class Stretch:
 
     first: int
     last: int
-    source: Source
+    source: LineSource
     author: str
     restored: str
     lines: tuple[str, ...]
@@ -92,19 +92,19 @@ def stretches(
     """Lines put together by their source; `changes_of(commit, task)` gives a task's notes."""
     commits = read_commits(repository, (line.commit for line in lines if line.commit))
     sources = {commit: _source(one, changes_of) for commit, one in commits.items()}
-    nobody = Source("uncommitted")
+    nobody = LineSource("uncommitted")
     alike = groupby(lines, lambda line: (sources.get(line.commit, nobody), line.restored))
     return tuple(_stretch(source, list(some)) for (source, _), some in alike)
 
 
-def _stretch(source: Source, lines: Sequence[Line]) -> Stretch:
+def _stretch(source: LineSource, lines: Sequence[Line]) -> Stretch:
     first, texts = lines[0], tuple(line.text for line in lines)
     return Stretch(first.number, lines[-1].number, source, first.author, first.restored, texts)
 
 
-def _source(entry: LogEntry, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:
+def _source(entry: LogEntry, changes_of: Callable[[str, str], tuple[str, ...]]) -> LineSource:
     if entry.task:
-        return Source(
+        return LineSource(
             kind="task",
             commit=entry.commit,
             subject=entry.subject,
@@ -117,7 +117,7 @@ def _source(entry: LogEntry, changes_of: Callable[[str, str], tuple[str, ...]]) 
             coverage=entry.trailers.get("Coverage", ("",))[-1],
         )
     kind = "undo" if entry.undoes or entry.restores else "record" if entry.is_record else "person"
-    return Source(kind, entry.commit, entry.subject, task=", ".join(entry.undoes))
+    return LineSource(kind, entry.commit, entry.subject, task=", ".join(entry.undoes))
 
 
 def _follow_restored(
@@ -223,7 +223,7 @@ def stretch_lines(one: Stretch) -> Iterator[str]:
         yield f"  coverage: {display(source.coverage)}"
 
 
-def _format_source(source: Source, author: str) -> str:
+def _format_source(source: LineSource, author: str) -> str:
     """Whose a line is, in a few words."""
     where = f"{short(source.commit)} {display(source.subject)}"
     match source.kind:

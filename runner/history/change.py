@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.plan.document import Plan
-    from runner.plan.sections import Written
+    from runner.plan.sections import PlanCommand
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.plan_documents import PlanDocument
 
@@ -42,7 +42,7 @@ _NOTE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class StaledTask:
     """One task that a change would make STALE."""
 
     id: str
@@ -67,12 +67,12 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangePreview:
     """What a `!change` would do, looked at and not done."""
 
     text: str
     tasks: tuple[str, ...]
-    stale: tuple[Reach, ...]
+    stale: tuple[StaledTask, ...]
     noted: tuple[Noted, ...]
 
     @property
@@ -83,7 +83,7 @@ class Change:
 
 def plan_change(
     tasks: Sequence[Task], state: Callable[[str], TaskState], ids: Sequence[str], text: str
-) -> Change:
+) -> ChangePreview:
     """Who becomes STALE: the named tasks that are DONE, and DONE tasks behind any named one.
 
     Only what is DONE rests on the old words; a task that is PENDING, BLOCKED or STALE has the note
@@ -104,12 +104,12 @@ def plan_change(
         known = state(id_)
         if known.status is Status.DONE:
             stale.append(_reach(by_id[id_], known, why.reason, why.via))
-    return Change(text, tuple(dict.fromkeys(ids)), tuple(stale), tuple(noted))
+    return ChangePreview(text, tuple(dict.fromkeys(ids)), tuple(stale), tuple(noted))
 
 
-def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> Reach:
+def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> StaledTask:
     tests = tuple(contract.id for contract in task.test_contracts)
-    return Reach(task.id, task.title, reason, tests, known.typical_seconds, via)
+    return StaledTask(task.id, task.title, reason, tests, known.typical_seconds, via)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class ChangeContext:
     plan: Path
 
 
-def record_change(context: ChangeContext, change: Change) -> int:
+def record_change(context: ChangeContext, change: ChangePreview) -> int:
     """Write a change down and make its tasks STALE; gives its number.
 
     The journal first: whatever a crash cuts off behind it, `complete` writes at the next start.
@@ -346,7 +346,7 @@ def _is(note: str, number: int) -> bool:
     return match is not None and read_number(match[1]) == number
 
 
-def _find_command_line(plan: Plan, id_: str, quoted: str) -> Written | None:
+def _find_command_line(plan: Plan, id_: str, quoted: str) -> PlanCommand | None:
     """The command line in a task's section that says this."""
     for line in plan.written_commands:
         if line.task == id_ and quoted == quote_of(line):
@@ -354,7 +354,7 @@ def _find_command_line(plan: Plan, id_: str, quoted: str) -> Written | None:
     return None
 
 
-def quote_of(line: Written) -> str:
+def quote_of(line: PlanCommand) -> str:
     """What a command line of the plan asks for, as its quote will say it."""
     return REPLAYED if line.kind == "replay" else " ".join(redact(line.text).split())
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from runner.model import Change, Task
     from runner.repo.read import Repository
-    from runner.repo.trailers import Checked
+    from runner.repo.trailers import RecordedCheck
 
 # --- commits --------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class LogEntry:
         return self.trailers.get(CHECKPOINT, ("",))[-1]
 
     @property
-    def checked(self) -> tuple[Checked, ...]:
+    def checked(self) -> tuple[RecordedCheck, ...]:
         """Tasks without a commit of their own that it tells of."""
         found = map(parse_checked, self.trailers.get("Checked", ()))
         return tuple(one for one in found if one is not None)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
     from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
-    from runner.run.dependents import Reached
+    from runner.run.dependents import ReachedTask
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
 
@@ -281,7 +281,7 @@ def _find_standing(repository: Repository, head: str) -> tuple[LogEntry, ...]:
 
 
 def _find_left_behind(
-    behind: Mapping[str, Reached], state: RunState, undone: Sequence[str]
+    behind: Mapping[str, ReachedTask], state: RunState, undone: Sequence[str]
 ) -> Iterator[LeftBehind]:
     """DONE tasks that were built on it: what they rest on is gone.
 

@@ -1,7 +1,4 @@
-"""The answer: which tasks and test contracts a change may affect, each with its reasons.
-
-Gathers who is affected while a change is judged, and puts it in order.
-"""
+"""Judge which tasks and test contracts a change may affect, each with its reasons, in order."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from runner.impact.inputs import Knowledge, Proven, soonest_first
 from runner.impact.kept_results import find_sharers
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
-from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
+from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
 from runner.impact.traces import Reach, hit
 from runner.languages.registry import is_written_in, language_of
 from runner.lazy_dataclass import dataclass
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from runner.model import Digest
 
 
-__all__ = ["Affected", "Answer", "Changed", "Dependents", "Kind", "Knowledge", "Why", "Width"]
+__all__ = ["Affected", "Basis", "Changed", "Depth", "Impacted", "Knowledge", "Why", "Width"]
 __all__ += ["find_affected", "judge"]
 
 
@@ -51,10 +48,10 @@ def judge(
     change: Iterable[Changed],
     knowledge: Knowledge,
     width: Width = Width(),  # noqa: B008 - frozen
-) -> Answer:
+) -> Impacted:
     """The same with what could not be decided."""
-    if width.dependents is Dependents.NONE:
-        return Answer(())
+    if width.dependents is Depth.NONE:
+        return Impacted(())
     changes = tuple(one for one in with_moves(change) if not is_own_document(one.path))
     hits = ImpactCollector(knowledge)
     held = {one.path: _digests(one) for one in changes}
@@ -64,7 +61,7 @@ def judge(
         _Judge(one, hits, width, held, befores, current).judge()
     if changes and knowledge.references.lost:
         text = "the index of this repository could not be read: everything may be affected"
-        hits.add_all(Why(Kind.UNDECIDED, changes[0].path, 0, text))
+        hits.add_all(Why(Basis.UNDECIDED, changes[0].path, 0, text))
     return hits.answer()
 
 
@@ -101,7 +98,7 @@ class _Judge:
     def _knowledge(self) -> Knowledge:
         return self.hits.knowledge
 
-    def _why(self, kind: Kind, text: str, line: int | None = None) -> Why:
+    def _why(self, kind: Basis, text: str, line: int | None = None) -> Why:
         at = self.change.first_line if line is None else line
         return Why(kind, self.change.path, at, text)
 
@@ -114,11 +111,11 @@ class _Judge:
         for path in paths:
             for task in self._knowledge.owners.of(path):
                 text = f"FILE_OWNERSHIP_MAP.md says that {task} owns {path}"
-                self.hits.add_task(task, self._why(Kind.OWNERSHIP, text))
+                self.hits.add_task(task, self._why(Basis.OWNERSHIP, text))
             for task in self._knowledge.outputs.of(path):
                 found = True
                 text = f"{path} is among the Output files of {task}"
-                self.hits.add_task(task, self._why(Kind.OWNERSHIP, text))
+                self.hits.add_task(task, self._why(Basis.OWNERSHIP, text))
             found = found or bool(self._knowledge.owners.of(path))
         return found
 
@@ -132,10 +129,10 @@ class _Judge:
         certain = "a breaking change of" if breaking else "possibly a breaking change of"
         for task in users:
             text = f"{task} uses {path}: {certain} a contract"
-            self.hits.add_task(task, self._why(Kind.CONTRACTS, text))
+            self.hits.add_task(task, self._why(Basis.CONTRACTS, text))
         for task in readers:
             text = f"{path} is among the Inputs of {task}"
-            self.hits.add_task(task, self._why(Kind.INPUTS, text))
+            self.hits.add_task(task, self._why(Basis.INPUTS, text))
         return bool(users or readers)
 
     def _check_governing(self) -> bool:
@@ -144,7 +141,9 @@ class _Judge:
         if not governs(path):
             return False
         folder = folder_governed(path)
-        why = self._why(Kind.SETTINGS, f"{path} configures every test in {folder or 'the project'}")
+        why = self._why(
+            Basis.SETTINGS, f"{path} configures every test in {folder or 'the project'}"
+        )
         for proven, target in self._knowledge.commands.targets().items():
             places = (*target.files, *target.folders)
             inside = any(_is_in(one, folder) or _is_in(folder, one) for one in places)
@@ -186,12 +185,12 @@ class _Judge:
         more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
         inside = f" in {tests[0]}{more}" if tests else ""
         place = f"{self.change.path}:{line}" if line else self.change.path
-        return self._why(Kind.OBSERVED, f"{contract} executed {place}{inside}", line)
+        return self._why(Basis.OBSERVED, f"{contract} executed {place}{inside}", line)
 
     def _check_reach(self) -> bool:
         """Test contracts and Output files that reach the file by imports, or name it."""
         knowledge, change = self._knowledge, self.change
-        deepest = 1 if self.width.dependents is Dependents.DIRECT else None
+        deepest = 1 if self.width.dependents is Depth.DIRECT else None
         language = language_of(change.path)
         found = bool(language) and not change.is_deleted
         for at in find_reaching(knowledge.references, change.path, deepest, quiet=self._is_quiet()):
@@ -202,7 +201,7 @@ class _Judge:
         if language is not None and not self._is_quiet():
             for at in find_unparsed(knowledge.references, change.path):
                 text = f"{at.path} cannot be parsed: it may import {change.path}"
-                self._follow(at.path, self._why(Kind.IMPORTS, text), deepest)
+                self._follow(at.path, self._why(Basis.IMPORTS, text), deepest)
         return found
 
     def _whole_commands(self) -> None:
@@ -212,7 +211,7 @@ class _Judge:
                 named = self._knowledge.commands.targets()[proven].files
                 some = "may test any file" if named else "names no file"
                 text = f"the command of {proven.contract} {some}"
-                self.hits.add(proven, self._why(Kind.TEST, text))
+                self.hits.add(proven, self._why(Basis.TEST, text))
 
     def _follow(self, path: str, why: Why, deepest: int | None) -> None:
         """Everything that reaches a file, for one reason that is not an import of it."""
@@ -225,10 +224,10 @@ class _Judge:
         """All test contracts that begin at a reached file, or whose task writes it."""
         path = at.path
         if at.by is None:
-            why = self._why(Kind.TEST, f"the command names {path}")
+            why = self._why(Basis.TEST, f"the command names {path}")
             found = [one for one in self._find_beginning_at(path) if not self._cannot_see(one)]
         else:
-            why = self._why(Kind.IMPORTS, at.describe())
+            why = self._why(Basis.IMPORTS, at.describe())
             found = [*self._find_beginning_at(path), *self._of_writers(path)]
         for proven in found:
             if at.named or not self._is_overruled(proven):
@@ -285,11 +284,11 @@ class _Judge:
         if self.width.conservative:
             for suspect in suspects:
                 text = f"{suspect.path} imports names computed at run time"
-                self._follow(suspect.path, self._why(Kind.UNDECIDED, text), None)
+                self._follow(suspect.path, self._why(Basis.UNDECIDED, text), None)
             return
         more = f" and {len(suspects) - 1} more import" if len(suspects) > 1 else " imports"
         text = f"{suspects[0].path}{more} names computed at run time: this file may be among them"
-        self.hits.doubts[self._why(Kind.UNDECIDED, text)] = None
+        self.hits.doubts[self._why(Basis.UNDECIDED, text)] = None
 
     def _is_unread_code(self) -> bool:
         """Code in a language of which nobody here knows the imports, and that no task reads."""
@@ -297,7 +296,7 @@ class _Judge:
         return is_unread_code(path) and not self._knowledge.inputs.of(path)
 
     def _in_doubt(self, text: str) -> None:
-        why = self._why(Kind.UNDECIDED, text)
+        why = self._why(Basis.UNDECIDED, text)
         if not self.width.conservative:
             self.hits.doubts[why] = None
             return
@@ -358,7 +357,7 @@ class ImpactCollector:
         if len(reasons) < _MOST_REASONS:
             reasons[why] = None
 
-    def answer(self) -> Answer:
+    def answer(self) -> Impacted:
         """All that was found, in the order to run it."""
         by_task: dict[str, list[Proven]] = {task: [] for task in self.reasons}
         for proven in soonest_first(self.contracts, self.knowledge.past):
@@ -366,7 +365,7 @@ class ImpactCollector:
         rank = {proven.task: at for at, proven in reversed([*enumerate(_first(by_task, self))])}
         order = sorted(self.reasons, key=lambda task: rank.get(task, len(rank)))
         found = tuple(self._make_affected(task, by_task[task]) for task in order)
-        return Answer(found, tuple(self.doubts))
+        return Impacted(found, tuple(self.doubts))
 
     def _make_affected(self, task: str, proven: list[Proven]) -> Affected:
         single = ((one.contract, self.contracts[one]) for one in proven)

@@ -1,8 +1,7 @@
 """A change as it is judged: paths with their bytes before and after, moves recognised.
 
-Files that configure how everything beside and below them is built and tested.
-
-Changed files of which nobody here can say whom they reach.
+Also finds files that configure the build and tests of those around and below them, and files whose
+effect is unknown.
 """
 
 from __future__ import annotations

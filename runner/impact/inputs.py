@@ -1,8 +1,7 @@
-"""All that is known when a change is judged: tasks, owners, executions, references, past times.
+"""Gather what is known of a repository, so that a change of it can be judged.
 
-In which order affected test contracts run: what fails soonest comes first.
-
-Gathers what is known of a repository, so that a change of it can be judged.
+That is tasks, owners, executions, references and past times. Affected test contracts that fail
+soonest run first.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner.impact.owners import Commands, Named, Owners
 from runner.impact.reach import Entry, References
 from runner.impact.reasons import Proven
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
@@ -168,9 +167,11 @@ def knowledge_of(
     )
 
 
-def _read(repository: Repository, cache: Path | None, treeish: str) -> tuple[Store, References]:
+def _read(
+    repository: Repository, cache: Path | None, treeish: str
+) -> tuple[ImpactStore, References]:
     """The references of a tree; in memory alone where they cannot be kept."""
-    store = Store(cache)
+    store = ImpactStore(cache)
     references = References(store)
     refresh(references, repository, treeish)
     if store.lost and cache is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from runner.impact.change import Changed
-    from runner.impact.python_blocks import Block, Function, Key
+    from runner.impact.python_blocks import CodeBlock, Function, Key
     from runner.impact.reasons import Proven
     from runner.model import Observed
 
@@ -37,7 +37,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 class _File(NamedTuple):
     """A Python file as the tests ran it."""
 
-    blocks: dict[Key, Block]
+    blocks: dict[Key, CodeBlock]
     words: dict[Key, frozenset[str]]
     """The names and one-word texts that each function mentions."""
     functions: dict[Key, Function]

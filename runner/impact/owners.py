@@ -1,12 +1,8 @@
-"""Who owns a file by FILE_OWNERSHIP_MAP.md, kept in a store: the map is read again when it differs.
+"""Find the owners of a file in FILE_OWNERSHIP_MAP.md, and the commands and globs that name a path.
 
-A map of 100,000 rows takes seconds to read and microseconds to ask.
-
-What is wrong with an ownership map: files without owner, rows without file, unknown owners.
-
-The commands of all test contracts, looked up by the files, folders and modules they name.
-
-Who names a path: paths, folders and globs looked up by the file they may mean.
+The map is kept in a store and read again when it differs: 100,000 rows take seconds to read and
+microseconds to query. Its faults are files without owner, rows without file, and unknown owners.
+Commands of test contracts are found by the files, folders and modules they name.
 """
 
 from __future__ import annotations
@@ -30,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from runner.impact.reach import References
-    from runner.impact.store import Store
-    from runner.impact.targets import Target
+    from runner.impact.store import ImpactStore
+    from runner.impact.targets import CommandTarget
     from runner.model import Task
     from runner.repo.read import Repository
 
@@ -47,7 +43,9 @@ _MOST = 20
 class Owners:
     """The rows of one map, as they were kept."""
 
-    def __init__(self, store: Store, data: bytes | None, prefixes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, store: ImpactStore, data: bytes | None, prefixes: tuple[str, ...] = ()
+    ) -> None:
         """`data` is the map's file, None where there is none; it is read if it is a new one."""
         self._store = store
         stamp = json.dumps([digest_of(data or b""), *prefixes])
@@ -99,7 +97,7 @@ _EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/", "*/", "./", "."})
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class MapFault:
     """One thing that is wrong: its kind, the file or row it is about, and what to do."""
 
     kind: str
@@ -111,11 +109,11 @@ class Fault:
 
 def faults(
     owners: OwnershipMap, files: Sequence[str], tasks: Collection[Task], written: Collection[str]
-) -> tuple[Fault, ...]:
+) -> tuple[MapFault, ...]:
     """All of them, those of the map's rows first. `files` are sorted; `written` tasks are DONE."""
     known = frozenset(task.id for task in tasks)
     return (
-        *(Fault("map", one.path, one.message, one.hint) for one in owners.problems),
+        *(MapFault("map", one.path, one.message, one.hint) for one in owners.problems),
         *_rows(owners, files, known, frozenset(written)),
         *_find_unowned(owners, files, tasks),
     )
@@ -123,21 +121,21 @@ def faults(
 
 def _rows(
     owners: OwnershipMap, files: Sequence[str], known: frozenset[str], written: frozenset[str]
-) -> Iterator[Fault]:
+) -> Iterator[MapFault]:
     there = frozenset(files)
     for file, ids in owners.rows:
         for id_ in ids:
             if id_ not in known:
                 hint = "remove it from the row, or add the task to the plan"
-                yield Fault("unknown-owner", file, f"owned by unknown task {id_}", hint)
+                yield MapFault("unknown-owner", file, f"owned by unknown task {id_}", hint)
         if not ids:
-            yield Fault("no-owner", file, "its row names no task", "name the tasks that own it")
+            yield MapFault("no-owner", file, "its row names no task", "name the tasks that own it")
         if file in _EVERYTHING and ids:
             message = f"this row makes {', '.join(ids)} the owner of every file"
-            yield Fault("everything", file, message, "every change would affect it; name fewer")
+            yield MapFault("everything", file, message, "every change would affect it; name fewer")
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
             # a file of a task that is not DONE is yet to be written
-            yield Fault("no-file", file, "file not found", _suggest_move(file, files))
+            yield MapFault("no-file", file, "file not found", _suggest_move(file, files))
 
 
 def _names_any(file: str, files: Sequence[str], there: frozenset[str]) -> bool:
@@ -166,13 +164,13 @@ def _suggest_move(file: str, files: Iterable[str]) -> str:
 
 def _find_unowned(
     owners: OwnershipMap, files: Iterable[str], tasks: Iterable[Task]
-) -> Iterator[Fault]:
+) -> Iterator[MapFault]:
     written = (task for task in tasks if not task.writes_everything)
     outputs = Named((task.id, path) for task in written for path in task.outputs)
     for file in files:
         if not is_own_document(file) and not owners.owners(file) and not outputs.of(file):
             hint = "runner plan ownership propose"
-            yield Fault("unowned", file, "no task owns it", hint)
+            yield MapFault("unowned", file, "no task owns it", hint)
 
 
 _TRAILER = re.compile(r"^Task:[ \t]*(\S.*)$", re.MULTILINE)
@@ -180,7 +178,7 @@ _NAMED = re.compile(r"[A-Za-z][A-Za-z0-9]*[ _-]*\d+")
 _TWO_PATHS = ("R", "C")
 
 
-class Touched(NamedTuple):
+class TouchedCommit(NamedTuple):
     """One commit: the tasks it names, and what it did to files."""
 
     tasks: tuple[str, ...]
@@ -201,7 +199,7 @@ class Proposal(NamedTuple):
 
 def find_touching_commits(
     repository: Repository, tip: str, known: Collection[str], prefixes: tuple[str, ...] = ()
-) -> Iterator[Touched]:
+) -> Iterator[TouchedCommit]:
     """The commits that a commit descends from, oldest first; merges bring nothing of their own."""
     words = ("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--reverse")
     messages = text(repository.git.run(*words, "--format=%H%n%B", "--end-of-options", tip, "--"))
@@ -211,7 +209,7 @@ def find_touching_commits(
     for commit, entries in _commits(iter(listed.split("\0"))):
         tasks, certain = _tasks(message_of.get(commit, ""), known, prefixes)
         inside = [tuple(repository.prefix.inside(path) for path in paths) for paths in entries]
-        yield Touched(
+        yield TouchedCommit(
             tasks,
             certain,
             tuple(paths[-1] for paths in inside),
@@ -247,7 +245,7 @@ def _tasks(
     return tuple(dict.fromkeys(one for one in named if one in known and one)), False
 
 
-def proposals(history: Iterable[Touched], files: Collection[str]) -> tuple[Proposal, ...]:
+def proposals(history: Iterable[TouchedCommit], files: Collection[str]) -> tuple[Proposal, ...]:
     """For each of the files the tasks that wrote it, in the order they did; moves are followed.
 
     Where commits with a trailer tell of a file, those that only mention a task do not count.
@@ -282,14 +280,14 @@ class Commands:
             for contract in task.test_contracts:
                 proven = Proven(task.id, contract.id)
                 self._users.setdefault(contract.command, []).append(proven)
-        self._targets: dict[Proven, Target] = {}
+        self._targets: dict[Proven, CommandTarget] = {}
         self._by_name: dict[str, dict[Proven, None]] = {}
         self._whole: dict[Proven, None] = {}
         references.news()
         for command in self._users:
             self._look(command)
 
-    def targets(self) -> Mapping[Proven, Target]:
+    def targets(self) -> Mapping[Proven, CommandTarget]:
         """What each test contract's command names."""
         self._follow()
         return self._targets
@@ -334,7 +332,7 @@ class Commands:
                 self._whole[proven] = None
 
 
-def _names(target: Target) -> Iterator[str]:
+def _names(target: CommandTarget) -> Iterator[str]:
     yield from target.files
     yield from target.folders
     yield from (f"key {key}" for key in target.keys)

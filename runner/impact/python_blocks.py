@@ -31,7 +31,7 @@ _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CodeBlock:
     """One block: the lines it spans, those of blocks inside it among them, and what it says."""
 
     first: int
@@ -57,12 +57,12 @@ def parse_python(content: bytes) -> ast.Module | None:
 
 
 @lru_cache(maxsize=64)
-def blocks_of(content: bytes) -> dict[Key, Block] | None:
+def blocks_of(content: bytes) -> dict[Key, CodeBlock] | None:
     """The blocks of a Python file by their names; None for what cannot be parsed."""
     tree = parse_python(content)
     if tree is None:
         return None
-    found: dict[Key, Block] = {}
+    found: dict[Key, CodeBlock] = {}
     try:
         _take_apart(tree, found)
     except RecursionError:
@@ -70,7 +70,7 @@ def blocks_of(content: bytes) -> dict[Key, Block] | None:
     return found
 
 
-def find_changed_blocks(before: bytes, after: bytes) -> tuple[Block, ...] | None:
+def find_changed_blocks(before: bytes, after: bytes) -> tuple[CodeBlock, ...] | None:
     """The blocks of `before` that `after` has otherwise or not at all; None for not decidable.
 
     An empty tuple: whatever runs the file does not see the difference.
@@ -83,7 +83,7 @@ def find_changed_blocks(before: bytes, after: bytes) -> tuple[Block, ...] | None
     )
 
 
-def runs(block: Block, spans: Sequence[tuple[int, int]], others: Sequence[Block]) -> bool:
+def runs(block: CodeBlock, spans: Sequence[tuple[int, int]], others: Sequence[CodeBlock]) -> bool:
     """Whether executed lines lie in a block of a file and not only in blocks inside of it.
 
     `others` are all the file's blocks. The first block, the module, is run by all that run any.
@@ -97,12 +97,12 @@ def runs(block: Block, spans: Sequence[tuple[int, int]], others: Sequence[Block]
     )
 
 
-def _inside(one: Block, block: Block) -> bool:
+def _inside(one: CodeBlock, block: CodeBlock) -> bool:
     """Whether a block stands on lines of its own inside another one."""
     return one is not block and one.first > block.first and one.last <= block.last
 
 
-def _is_hidden(start: int, end: int, block: Block, inner: Sequence[Block]) -> bool:
+def _is_hidden(start: int, end: int, block: CodeBlock, inner: Sequence[CodeBlock]) -> bool:
     """Whether every executed line here belongs to a block inside."""
     lines = range(max(start, block.first), min(end, block.last) + 1)
     return all(any(one.first <= line <= one.last for one in inner) for line in lines)
@@ -111,7 +111,7 @@ def _is_hidden(start: int, end: int, block: Block, inner: Sequence[Block]) -> bo
 # --- taking apart -------------------------------------------------------------------------
 
 
-def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
+def _take_apart(tree: ast.Module, found: dict[Key, CodeBlock]) -> None:
     """Fill in all blocks; the tree's functions lose their bodies on the way."""
     for (name, number), function in list_functions(tree):
         body = body_of(function)
@@ -119,10 +119,10 @@ def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
         outside = f"{name} {number} {bool(body)} {is_generator(body)}"
         if body:
             dump = _dump(ast.Module(body, []))
-            found[name, number] = Block(_first_line(body[0]), function.end_lineno or 0, dump)
+            found[name, number] = CodeBlock(_first_line(body[0]), function.end_lineno or 0, dump)
         function.body = function.body[: len(function.body) - len(body)]
         function.body.append(ast.Expr(ast.Constant(outside)))
-    found[_MODULE] = Block(0, 0, _dump(tree))
+    found[_MODULE] = CodeBlock(0, 0, _dump(tree))
 
 
 def list_functions(tree: ast.Module) -> list[tuple[Key, Function]]:

@@ -1,12 +1,8 @@
-"""Who reaches a file: imports read the other way round, and followed to their ends.
+"""Who reaches a file: imports and text that names it, read in reverse and followed to their ends.
 
-Which file refers to which, the other way round: who imports this, asked for one path.
-
-Kept in a store under the git tree it was read from, so that a question reads what has changed
-since and nothing else. A file is kept by what it refers to (keys of `runner.languages`), not by
-what that was resolved to: so a file that appears, goes or moves changes nobody else's entry.
-
-From a changed file to all files that reach it, by imports and by text that names it.
+The references are kept in a store under the git tree they were read from, so a query reads only
+what has changed since. A file is kept by what it refers to (keys of `runner.languages`), not by
+what that was resolved to. So a file that appears, goes or moves changes no other file's entry.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from runner.plan.globs import folders_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from runner.impact.store import Store
+    from runner.impact.store import ImpactStore
 
 # --- imports read backwards -----------------------------------------------------------
 
@@ -41,7 +37,7 @@ class Entry(NamedTuple):
 class References:
     """The kept references."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ImpactStore) -> None:
         self._store = store
         self._there: dict[str, bool] = {}
         self._news: set[str] = set()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from runner.lazy_dataclass import dataclass
 
 
-class Dependents(StrEnum):
+class Depth(StrEnum):
     """How far a change is followed."""
 
     NONE = "none"
@@ -25,12 +25,12 @@ class Dependents(StrEnum):
 class Width:
     """How wide the answer is."""
 
-    dependents: Dependents = Dependents.TRANSITIVE
+    dependents: Depth = Depth.TRANSITIVE
     conservative: bool = False
     """Whether what cannot be decided counts as affected; else it is reported as a doubt."""
 
 
-class Kind(StrEnum):
+class Basis(StrEnum):
     """What a reason rests on."""
 
     OWNERSHIP = "ownership"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 class Why:
     """One reason: the changed file, the line by which it reaches (0: all of it), a sentence."""
 
-    kind: Kind
+    kind: Basis
     path: str
     line: int
     text: str
@@ -71,7 +71,7 @@ class Affected:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Impacted:
     """What a change may affect, and what could not be decided."""
 
     affected: tuple[Affected, ...]

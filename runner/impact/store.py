@@ -39,7 +39,7 @@ create table notes(name text primary key, value text) without rowid;
 """
 
 
-class Store:
+class ImpactStore:
     """An open database; any thread may ask. `folder` None keeps everything in memory only."""
 
     def __init__(self, folder: Path | None) -> None:

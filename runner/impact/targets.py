@@ -57,7 +57,7 @@ _OPTIONS_WITH_VALUES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CommandTarget:
     """Where a command begins."""
 
     files: tuple[str, ...] = ()
@@ -71,10 +71,10 @@ class Target:
     sees comments too, and files that nobody executes."""
 
 
-WHOLE = Target(is_whole=True)
+WHOLE = CommandTarget(is_whole=True)
 
 
-class Places(Protocol):
+class RepositoryPlaces(Protocol):
     """What there is in the repository: a word that names nothing of it is no path."""
 
     def is_file(self, path: str) -> bool:
@@ -84,7 +84,7 @@ class Places(Protocol):
         """Whether there are files below it."""
 
 
-def target_of(command: str, places: Places) -> Target:
+def target_of(command: str, places: RepositoryPlaces) -> CommandTarget:
     """What a command names, as far as it can be seen without running it."""
     parts = commands_by_folder(command)
     if parts is None:
@@ -96,7 +96,7 @@ def target_of(command: str, places: Places) -> Target:
     folders = _unite(one.folders for one in found)
     keys = _unite(one.keys for one in found)
     is_whole = not (files or folders or keys) or any(one.is_whole for one in found)
-    return Target(files, folders, keys, is_whole, only_runs=runs and bool(found))
+    return CommandTarget(files, folders, keys, is_whole, only_runs=runs and bool(found))
 
 
 def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
@@ -156,11 +156,11 @@ def _parts(words: Sequence[str]) -> Iterator[list[str]]:
         yield from ([sign] for sign in word if sign in "()")
 
 
-def _name_targets(part: Sequence[str], folder: str, places: Places) -> Target:
+def _name_targets(part: Sequence[str], folder: str, places: RepositoryPlaces) -> CommandTarget:
     """What one simple command names; `folder` is where it runs, empty for the project."""
     here = (folder,) if folder and places.is_folder(folder) else ()
     if part[0] in _WHOLE or _UNSEEN.search("".join(part)) or _has_class(part, folder, places):
-        return Target(folders=here, is_whole=not here)
+        return CommandTarget(folders=here, is_whole=not here)
     files: list[str] = []
     folders: list[str] = []
     for place in _paths(part, folder):
@@ -169,23 +169,23 @@ def _name_targets(part: Sequence[str], folder: str, places: Places) -> Target:
         elif found := _file(place, places):
             files.append(found)
     if part[0] in _READERS:
-        return Target(tuple(files), tuple(folders))
+        return CommandTarget(tuple(files), tuple(folders))
     keys = tuple(key for key in _modules(part) if _is_ours(key, folder, places))
     # a program in a language not read here may start anything
     hidden = any(language_of(file) is None and not _is_operand(file, part) for file in files)
     tells = any(language_of(file) and not governs(file) for file in files) or folders or keys
     if not tells or hidden:
-        return Target(tuple(files), (*folders, *here), keys, is_whole=not here)
-    return Target(tuple(files), tuple(folders), keys)
+        return CommandTarget(tuple(files), (*folders, *here), keys, is_whole=not here)
+    return CommandTarget(tuple(files), tuple(folders), keys)
 
 
-def _has_class(part: Sequence[str], folder: str, places: Places) -> bool:
+def _has_class(part: Sequence[str], folder: str, places: RepositoryPlaces) -> bool:
     """Whether a word is a glob by its brackets: `[slug].py` may be a file, too."""
     paths = (path for path in _paths(part, folder) if "[" in path)
     return any(not (_file(path, places) or places.is_folder(path)) for path in paths)
 
 
-def _only_runs(part: Sequence[str], folder: str, places: Places) -> bool:
+def _only_runs(part: Sequence[str], folder: str, places: RepositoryPlaces) -> bool:
     """Whether a simple command runs Python code of ours or pytest, or reads what is no code."""
     if any(word.startswith(_READS_SOURCES) for word in part):
         return False
@@ -218,7 +218,7 @@ def _is_operand(file: str, part: Sequence[str]) -> bool:
     return bool(_DATA.search(file)) and _path(part[0]) != file
 
 
-def _file(place: str, places: Places) -> str:
+def _file(place: str, places: RepositoryPlaces) -> str:
     """The file that a word means; node starts modules by their names without suffix."""
     endings = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
     return next((place + one for one in endings if places.is_file(place + one)), "")
@@ -241,7 +241,7 @@ def _modules(part: Sequence[str]) -> Iterator[str]:
             return
 
 
-def _is_ours(key: str, folder: str, places: Places) -> bool:
+def _is_ours(key: str, folder: str, places: RepositoryPlaces) -> bool:
     """Whether a module can be of this repository: its outermost package is where roots are."""
     top = key.partition(".")[0]
     roots = ("", "src", "lib", "python", *((folder, f"{folder}/src") if folder else ()))

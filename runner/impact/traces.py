@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from runner.impact import kept_results
     from runner.impact.change import Changed
-    from runner.impact.python_blocks import Block
-    from runner.impact.store import Store
+    from runner.impact.python_blocks import CodeBlock
+    from runner.impact.store import ImpactStore
     from runner.model import Digest
 else:
     kept_results = lazy_module("runner.impact.kept_results")
@@ -28,7 +28,7 @@ _OTHERS = "regression:"
 """How a check of another task's test contract is named (`gates/regression`)."""
 
 
-class Seen(NamedTuple):
+class KeptTrace(NamedTuple):
     """One kept row, with the task it belongs to."""
 
     task: str
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 class Observations:
     """What is known of executions, in a store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ImpactStore) -> None:
         self._store = store
 
     def keep(self, task: str, rows: Iterable[Observed], contracts: Iterable[str] = ()) -> None:
@@ -107,7 +107,7 @@ class Observations:
         change: Changed,
         befores: Mapping[str, bytes | None],
         content: Callable[[str], bytes | None],
-    ) -> list[Seen]:
+    ) -> list[KeptTrace]:
         """The rows of a changed file that the change does not reach."""
 
         def before(path: str) -> bytes | None:
@@ -129,11 +129,11 @@ class Observations:
             values = (path, task, contract, packed)
             database.execute("insert or replace into observed values(?, ?, ?, ?)", values)
 
-    def at(self, path: str) -> tuple[Seen, ...]:
+    def at(self, path: str) -> tuple[KeptTrace, ...]:
         """Everything that was seen to execute a file."""
         found = self._store.ask("select task, contract, rows from observed where path = ?", path)
         return tuple(
-            Seen(task, row)
+            KeptTrace(task, row)
             for task, contract, rows in found
             for row in _unpack(contract, path, rows)
         )
@@ -171,7 +171,7 @@ def _unpack(contract: str, path: str, rows: str) -> Iterable[Observed]:
         yield Observed(contract, test, path, digest, lines)
 
 
-def _is_of(seen: Seen, task: str, contract: str) -> bool:
+def _is_of(seen: KeptTrace, task: str, contract: str) -> bool:
     return (seen.task, seen.row.contract) == (task, contract)
 
 
@@ -221,7 +221,9 @@ def hit(row: Observed, change: Changed) -> Reach | None:
     return _first_run(row.lines, ran, changed, whole)
 
 
-def _first_run(lines: str, before: bytes, changed: tuple[Block, ...], whole: Reach) -> Reach | None:
+def _first_run(
+    lines: str, before: bytes, changed: tuple[CodeBlock, ...], whole: Reach
+) -> Reach | None:
     """The first changed block that was run; the module itself was, by whoever imported it."""
     try:
         spans = spans_in(lines)

@@ -164,7 +164,7 @@ class Implementer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ImplementerAnswer:
     """What came of a question that is answered in words."""
 
     text: str
@@ -175,16 +175,13 @@ class Answer:
 
 @runtime_checkable
 class Drafter(Protocol):
-    """An implementer that also answers a question in words.
-
-    It changes nothing, unless the mode of its context is `AUTHOR`.
-    """
+    """An implementer that also answers questions in words; it changes files only as `AUTHOR`."""
 
     @property
     def name(self) -> str:
         """The word of the plan's Implementer field."""
 
-    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
         """The answer to the brief's text, which is the whole question."""
 
 
@@ -196,7 +193,7 @@ class Instructed(Protocol):
         """Return the instructions that come with a brief."""
 
 
-class Kind(Protocol):
+class ImplementerKind(Protocol):
     """How an implementer is made for a task; a class, or what knows one, is a registry's line."""
 
     def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:

@@ -149,10 +149,7 @@ def _finding(block: Block, message: str, hint: str) -> Finding:
 def _run(
     blocks: list[Block], brief: Brief, context: ImplementerContext
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """Run the commands one after the other, to the first that fails.
-
-    `sh -e`: the lines of a block are steps, and a step that fails is not passed over.
-    """
+    """Run the blocks in order up to the first that fails; `sh -e` ends one at its failed line."""
     variables = {"RUNNER_TASK": brief.task.id, "RUNNER_ATTEMPT": str(brief.attempt)}
     outputs: list[str] = []
     for number, block in enumerate(blocks, 1):

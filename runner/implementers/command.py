@@ -17,7 +17,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.base import CHECK, Answer, WorkResult
+from runner.implementers.base import CHECK, ImplementerAnswer, WorkResult
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
@@ -207,7 +207,7 @@ class CommandLine:
             (failed,) if failed else (),
         )
 
-    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
         """Return what the program prints with `RUNNER_MODE=draft` and a read-only tree."""
         with _papers(brief, context) as papers:
             variables = {**papers.environment(brief, context), "RUNNER_MODE": str(context.mode)}
@@ -215,7 +215,7 @@ class CommandLine:
             ran = work(self.line, context, variables, stdin=asked, reads_only=True)
         failed = failure(ran, context, "the command", self.line)
         result = WorkResult(summarize(ran.tail), findings=(failed,) if failed else ())
-        return Answer(redact(output_of(ran), context.known_secrets), result)
+        return ImplementerAnswer(redact(output_of(ran), context.known_secrets), result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,10 +114,9 @@ class _Fence(NamedTuple):
 
 
 def _find_fences(text: str) -> list[_Fence]:
-    """The blocks of a text that are closed.
+    """Yield the closed blocks of a text.
 
-    Line by line: one expression for all of it looks to the end from each that is not, and so long
-    nobody else gets the interpreter.
+    Line by line: one regular expression scans to the end for each unclosed block and holds the GIL.
     """
     lines = text.split("\n")
     closing = [(found[1] if (found := _CLOSES.fullmatch(line)) else "") for line in lines]

@@ -17,7 +17,7 @@ from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.implementers.base import Implementer, Kind
+    from runner.implementers.base import Implementer, ImplementerKind
 
 MODEL = "model"
 AGENTS = (MODEL, *preset.PRESETS, program.OTHER)
@@ -41,10 +41,10 @@ class ExtensionKind(NamedTuple):
 
     def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:
         """The implementer for this task, or why it cannot be one."""
-        return cast("Kind", load(self.reference)).for_task(task, settings)
+        return cast("ImplementerKind", load(self.reference)).for_task(task, settings)
 
 
-IMPLEMENTERS: dict[str, Kind] = {
+IMPLEMENTERS: dict[str, ImplementerKind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
     check.NAME: check.Nothing,
@@ -67,7 +67,7 @@ def knows(name: str) -> bool:
     return _find_kind(name) is not None or is_acp(name)
 
 
-def _find_kind(name: str) -> Kind | None:
+def _find_kind(name: str) -> ImplementerKind | None:
     """Find an implementer by its name, in the extensions that the person named, too."""
     found = IMPLEMENTERS.get(name.casefold())
     if found is not None:

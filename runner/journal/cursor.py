@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from runner import __version__, effects
-from runner.journal.records import Place, dump
+from runner.journal.records import Mark, dump
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ class Cursor(NamedTuple):
         key = sha256(os.fsencode(os.path.realpath(self.journal))).hexdigest()[:16]
         return self.cache / f"journal-{key}.{self.kind}"
 
-    def read(self) -> tuple[bytes, Place] | None:
+    def read(self) -> tuple[bytes, Mark] | None:
         """The body and how far it goes; None where there is none of this journal."""
         try:
             content = self.path.read_bytes()
@@ -51,11 +51,11 @@ class Cursor(NamedTuple):
             offset, seq = header.pop("offset"), header.pop("seq")
             if header != self._identity(offset) or not header["last"]:
                 return None
-            return body, Place(offset, -1, seq)
+            return body, Mark(offset, -1, seq)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None  # made by another hand or half written: the journal says it all anyway
 
-    def save(self, body: bytes, place: Place) -> None:
+    def save(self, body: bytes, place: Mark) -> None:
         """Keep a body that goes up to `place`; a cache that cannot be written is no failure."""
         try:
             identity = self._identity(place.offset)

@@ -20,7 +20,7 @@ class Display(StrEnum):
     BLOCKED = "blocked"
 
 
-class Shown(NamedTuple):
+class DisplayStatus(NamedTuple):
     """What is shown of a task that is STALE or BLOCKED."""
 
     display: Display
@@ -32,22 +32,22 @@ _ANSWERED_BY_PERSON = frozenset({Reason.HELD_OUT, Reason.TEST_AUTHOR, Reason.REV
 _FAILED = frozenset({Reason.CHECKS, Reason.STUCK})
 
 
-def display_of(task: TaskState) -> Shown | None:
+def display_of(task: TaskState) -> DisplayStatus | None:
     """Return what is shown behind the status of a task; None if the status says it all."""
     if task.status is Status.STALE:
-        return Shown(Display.WAITING, "stale")
+        return DisplayStatus(Display.WAITING, "stale")
     if task.status is not Status.BLOCKED:
         return None
     if plan_fold.waits(task):
-        return Shown(Display.WAITING, "plan")
+        return DisplayStatus(Display.WAITING, "plan")
     if permission_fold.waits(task):
-        return Shown(Display.WAITING, "permission")
+        return DisplayStatus(Display.WAITING, "permission")
     if task.reason is Reason.REGRESSION or _has_question(task):
-        return Shown(Display.WAITING, "question")
+        return DisplayStatus(Display.WAITING, "question")
     if task.reason in _ANSWERED_BY_PERSON:
-        return Shown(Display.WAITING, str(task.reason))
+        return DisplayStatus(Display.WAITING, str(task.reason))
     word = Display.FAILED if task.reason in _FAILED else Display.BLOCKED
-    return Shown(word, str(task.reason or ""))
+    return DisplayStatus(word, str(task.reason or ""))
 
 
 def format_status(task: TaskState) -> str:

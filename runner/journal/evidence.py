@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.repo.landed_commits import LandedCommit
 
 
-class Standing(StrEnum):
+class EvidenceState(StrEnum):
     """How the evidence of a task relates to its present digests."""
 
     NONE = "none"
@@ -39,7 +39,7 @@ class Standing(StrEnum):
     """Other work is asked for than what was done: STALE."""
 
 
-class Source(StrEnum):
+class EvidenceSource(StrEnum):
     """Where evidence was read."""
 
     JOURNAL = "journal"
@@ -72,7 +72,7 @@ class Evidence:
     """Programs that proved it, with their versions."""
     decisions: tuple[tuple[int, str], ...] = ()
     """Number and title of each that was written down on the way."""
-    source: Source = Source.JOURNAL
+    source: EvidenceSource = EvidenceSource.JOURNAL
     recorded_in: str = ""
     """The commit whose trailers tell it; empty where the journal does."""
     lacks: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         attempt=commit.attempt,
         review=fields.get("Review", ""),
         tools=parse_tools(fields.get("Tools", "")),
-        source=Source.TRAILERS,
+        source=EvidenceSource.TRAILERS,
         recorded_in=commit.commit,
         lacks=tuple(_find_lacking(commit)),
         regression=fields.get("Regression", ""),
@@ -252,10 +252,10 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
 # --- does it still stand? -------------------------------------------------------------
 
 
-def evaluate_standing(task: TaskState, spec: Spec) -> Standing:
+def evaluate_standing(task: TaskState, spec: Spec) -> EvidenceState:
     """What the evidence is worth for the task as it is written now."""
     if task.spec is None:
-        return Standing.NONE
+        return EvidenceState.NONE
     if task.spec.what != spec.what:
-        return Standing.WORK_CHANGED
-    return Standing.CURRENT if task.spec.proof == spec.proof else Standing.PROOF_CHANGED
+        return EvidenceState.WORK_CHANGED
+    return EvidenceState.CURRENT if task.spec.proof == spec.proof else EvidenceState.PROOF_CHANGED

@@ -15,8 +15,8 @@ from runner.journal.events import NAMES, Event, Record, Unknown
 from runner.journal.lock import make_plain_folder
 from runner.journal.records import (
     BadRecordError,
+    Mark,
     NewerRecordError,
-    Place,
     UnfitRecordError,
     damage,
     decode,
@@ -126,9 +126,9 @@ class Journal:
         return read_journal(self.path)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Mark:
         """Where the journal ends now, for a snapshot of the state folded up to here."""
-        return Place(self._end, -1, self._seq)
+        return Mark(self._end, -1, self._seq)
 
     def close(self) -> None:
         """Give the file back; closing twice is fine."""
@@ -236,7 +236,7 @@ class Journal:
             start, line = last_line(self._descriptor, size)
             record = self._whole(line, start)
             if record is None and line:
-                raise damage(self.path, Place(start, -1), "it is incomplete, but not the last line")
+                raise damage(self.path, Mark(start, -1), "it is incomplete, but not the last line")
         elif line and not line.endswith(b"\n"):
             effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
             size += 1
@@ -246,9 +246,9 @@ class Journal:
         try:
             return decode(line, wanted=())
         except NewerRecordError as error:
-            raise newer(self.path, Place(start, -1), error) from error
+            raise newer(self.path, Mark(start, -1), error) from error
         except UnfitRecordError as error:
-            raise damage(self.path, Place(start, -1), str(error)) from error
+            raise damage(self.path, Mark(start, -1), str(error)) from error
         except BadRecordError:
             return None
 

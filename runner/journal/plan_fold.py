@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.journal.task_state import Kept, Planned, TaskState, Try
+from runner.journal.task_state import BuiltPhases, Planned, TaskState, Try
 from runner.model import Failure, Finding, Reason, Status, Usage
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, s
         return back
     before = task.kept.phases if task.kept else 0
     ref, tree = kept_as
-    kept = Kept(before + 1, ref, was.base, tree, task.planned.digest)
+    kept = BuiltPhases(before + 1, ref, was.base, tree, task.planned.digest)
     return back._replace(kept=kept, tries=(), findings=())
 
 

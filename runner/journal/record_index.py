@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.records import (
     BadRecordError,
+    Mark,
     NewerRecordError,
-    Place,
     UnfitRecordError,
     damage,
     decode,
@@ -39,7 +39,7 @@ class RecordIndex:
         self.types: dict[str, int] = {}
         self.tasks: dict[str, int] = {}
         self.offsets, self.kinds, self.owners = array("Q"), array("H"), array("I")
-        self.end = Place()
+        self.end = Mark()
 
     @classmethod
     def load(cls, journal: Path, cache: Path) -> RecordIndex:
@@ -78,7 +78,7 @@ class RecordIndex:
         columns = (self.offsets, self.kinds, self.owners)
         return head.encode("utf-8", "backslashreplace") + b"\n" + b"".join(map(bytes, columns))
 
-    def _read(self, body: bytes, place: Place) -> None:
+    def _read(self, body: bytes, place: Mark) -> None:
         head, _, rest = body.partition(b"\n")
         count, types, tasks = json.loads(head)
         for column in (self.offsets, self.kinds, self.owners):
@@ -120,6 +120,6 @@ def read_at(journal: Path, offsets: Iterator[int]) -> Iterator[Record]:
             try:
                 yield decode(file.readline())
             except NewerRecordError as error:
-                raise newer(journal, Place(offset, -1), error) from error
+                raise newer(journal, Mark(offset, -1), error) from error
             except (BadRecordError, UnfitRecordError) as error:
-                raise damage(journal, Place(offset, -1), str(error)) from error
+                raise damage(journal, Mark(offset, -1), str(error)) from error

@@ -228,7 +228,7 @@ def _int(value: object) -> int:
 _STEP = 65_536
 
 
-class Place(NamedTuple):
+class Mark(NamedTuple):
     """A point between two lines of the journal."""
 
     offset: int = 0
@@ -240,7 +240,7 @@ class Place(NamedTuple):
 
 
 def read_journal(
-    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
+    path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[Record]:
     """The records behind a place (from the beginning, if none is given).
 
@@ -262,17 +262,17 @@ def commits_made(path: Path) -> Iterator[str]:
 
 
 def read_places(
-    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
-) -> Iterator[tuple[Record, Place]]:
+    path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
+) -> Iterator[tuple[Record, Mark]]:
     """Each record with the place right behind it; else like `read_journal`."""
     return ((record, place) for _, record, place in read_lines(path, after, wanted=wanted))
 
 
 def read_lines(
-    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
-) -> Iterator[tuple[bytes, Record, Place]]:
+    path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
+) -> Iterator[tuple[bytes, Record, Mark]]:
     """Each line as it stands in the file, too, its line end included; else like `read_places`."""
-    place = after or Place()
+    place = after or Mark()
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -301,11 +301,11 @@ def read_lines(
             if record.seq != seq + 1:
                 raise _out_of_order(path, place, record)
             number += number >= 0
-            place = new_tuple(Place, (offset + len(line), number, record.seq))
+            place = new_tuple(Mark, (offset + len(line), number, record.seq))
             yield line, record, place
 
 
-def _begin(file: BinaryIO, place: Place) -> Place:
+def _begin(file: BinaryIO, place: Mark) -> Mark:
     """Go to a place; behind a line end that its record did not have yet when it was read."""
     if place.offset:
         file.seek(place.offset - 1)
@@ -316,7 +316,7 @@ def _begin(file: BinaryIO, place: Place) -> Place:
     return place
 
 
-def _out_of_order(path: Path, place: Place, record: Record) -> RunnerError:
+def _out_of_order(path: Path, place: Mark, record: Record) -> RunnerError:
     expected = place.seq + 1
     what = (
         f"records {expected} to {record.seq - 1} are missing before it"
@@ -341,7 +341,7 @@ def last_line(descriptor: int, size: int) -> tuple[int, bytes]:
     return 0, tail
 
 
-def damage(path: Path, place: Place, what: str) -> RunnerError:
+def damage(path: Path, place: Mark, what: str) -> RunnerError:
     """The error for a line that is not whole and not the last."""
     line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
     return RunnerError(
@@ -352,7 +352,7 @@ def damage(path: Path, place: Place, what: str) -> RunnerError:
     )
 
 
-def newer(path: Path, place: Place, error: NewerRecordError) -> RunnerError:
+def newer(path: Path, place: Mark, error: NewerRecordError) -> RunnerError:
     """The error for a journal this runner is too old to read."""
     line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
     return RunnerError(

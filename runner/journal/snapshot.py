@@ -27,7 +27,7 @@ from runner.journal import events, session_events, task_state
 from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import Record, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
-from runner.journal.records import Place, decode, dump, encode, read_noun, read_places, to_text
+from runner.journal.records import Mark, decode, dump, encode, read_noun, read_places, to_text
 from runner.journal.state import FOLDED, Folding, ReviewKey, RunState
 from runner.journal.task_state import TaskState
 from runner.model import Finding, Proof
@@ -54,7 +54,7 @@ def load_state(journal: Path, cache: Path) -> RunState:
 
 def _load(journal: Path, cache: Path) -> RunState:
     start = _read_snapshot(journal, cache)
-    state, place = start or (RunState.empty(), Place())
+    state, place = start or (RunState.empty(), Mark())
     folding = Folding(state)
     begun = place.seq
     for record, reached in read_places(journal, place, wanted=FOLDED):
@@ -66,7 +66,7 @@ def _load(journal: Path, cache: Path) -> RunState:
     return state
 
 
-def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> None:
+def save_state(journal: Path, cache: Path, state: RunState, place: Mark) -> None:
     """Keep the state folded up to `place`; a cache that cannot be written is no failure."""
     # A state beside the place of another one would be taken up by every later run as if it were
     # right.
@@ -75,7 +75,7 @@ def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> Non
     _cursor(journal, cache).save(write_state(state), place)
 
 
-def _read_snapshot(journal: Path, cache: Path) -> tuple[RunState, Place] | None:
+def _read_snapshot(journal: Path, cache: Path) -> tuple[RunState, Mark] | None:
     found = _cursor(journal, cache).read()
     try:
         return found and (read_state(found[0]), found[1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from runner.journal import events, permission_fold, plan_fold, session_events
 from runner.journal.plan_fold import add_usage, with_try
 from runner.journal.session_events import TaskWaived
-from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
+from runner.journal.task_state import HeldWork, Open, TaskState, UnfinishedLanding, Waived
 from runner.model import Ending, Reason, Status, Usage, Verdict
 from runner.model.columns import new_tuple
 from runner.model.grades import find_gaps, strongest
@@ -142,12 +142,12 @@ def _fold_passed(
 
 def _make_held(
     task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
-) -> Held:
+) -> HeldWork:
     spec = attempt.spec if attempt else task.tried
-    return Held(event.held, event.ref, task.base, event.tree, spec, record.attempt)
+    return HeldWork(event.held, event.ref, task.base, event.tree, spec, record.attempt)
 
 
-def _breaks(held: Held | None) -> bool:
+def _breaks(held: HeldWork | None) -> bool:
     """Whether held work breaks other tasks: its findings say which, until they are built on it."""
     return held is not None and held.kind == Reason.REGRESSION
 
@@ -157,7 +157,7 @@ def _fold_failed(task: TaskState, record: Record, event: events.TaskFailed) -> T
 
 
 def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
-    landed = Landed(event.commit, event.tree, record.attempt, event.paths, event.late)
+    landed = UnfinishedLanding(event.commit, event.tree, record.attempt, event.paths, event.late)
     # Not yet DONE: a crash may come between the two records. `landed` is what recovery looks for
     # (`run/recovery.finish_landed`).
     return task._replace(landed=landed, held=None)

@@ -56,7 +56,7 @@ class Try(NamedTuple):
     """The kind of failure, where something else than a check ended it."""
 
 
-class Held(NamedTuple):
+class HeldWork(NamedTuple):
     """Work that passed its proof and may not land yet: `review`, `in-the-way` or `conflict`."""
 
     kind: str
@@ -67,7 +67,7 @@ class Held(NamedTuple):
     attempt: int = 0
 
 
-class Landed(NamedTuple):
+class UnfinishedLanding(NamedTuple):
     """A commit that is on the branch while the task is not yet DONE."""
 
     commit: str
@@ -90,7 +90,7 @@ class Planned(NamedTuple):
     """`applied`, `edited`, `auto` or `off`, once it is approved."""
 
 
-class Kept(NamedTuple):
+class BuiltPhases(NamedTuple):
     """The phases of a plan that are built so far, as the commit under a ref has them."""
 
     phases: int
@@ -159,8 +159,8 @@ class TaskState(NamedTuple):
     open_attempt: Open | None = None
     passed: AttemptFinished | None = None
     """The attempt that passed its proof and is not DONE yet."""
-    held: Held | None = None
-    landed: Landed | None = None
+    held: HeldWork | None = None
+    landed: UnfinishedLanding | None = None
     changed: tuple[str, ...] = ()
     """The fields whose change made it STALE."""
     culprit: str = ""
@@ -177,7 +177,7 @@ class TaskState(NamedTuple):
     """The plan that an implementer made of it; None once it is DONE."""
     plans_refused: int = 0
     """Plans in a row that were refused or sent back."""
-    kept: Kept | None = None
+    kept: BuiltPhases | None = None
     """Phases of that plan that are built and have not landed."""
     asks: tuple[PermissionAsked, ...] = ()
     """What its last attempt wanted to do where a rule asks, and nobody has answered."""

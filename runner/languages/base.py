@@ -25,10 +25,9 @@ class NamedTest(NamedTuple):
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """A function of a language's folder that is imported when it is called first.
+    """Return a function of a language's folder that is imported at its first call.
 
-    So a language's `__init__` says what there is and costs nothing: a run that asks for the markers
-    of all languages compiles none of the patterns by which imports and assertions are read.
+    So a run that asks all languages for markers compiles no patterns for imports and assertions.
     """
 
     def call(*given: object) -> object:
@@ -96,7 +95,7 @@ class Compiler:
     """Tree and error to the package of this repository that it only says is not built yet."""
 
 
-class Coverage(NamedTuple):
+class CoverageSupport(NamedTuple):
     """What is known of measuring which lines ran; the measuring itself is the gates'."""
 
     needed: str
@@ -146,7 +145,7 @@ class Language:
     test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None
     """Files, the content of one, and the task's own commands to a command that runs them;
     None, or an empty one: tests that no contract runs are not run, and that is reported."""
-    coverage: Coverage | None = None
+    coverage: CoverageSupport | None = None
     """None: its lines are not weighed, and nothing is reported of them."""
     compiler: Compiler | None = None
     """None: files are parsed one by one, as far as there is a parser for them."""

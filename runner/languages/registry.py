@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LanguageRow:
     """What has to be known of a language before it is imported."""
 
     name: str
@@ -37,8 +37,8 @@ def _load(name: str) -> Language:
     return language
 
 
-def _row(name: str, code: str, manifests: str = "", also: str = "") -> Row:
-    return Row(name, tuple(code.split()), tuple(manifests.split()), tuple(also.split()))
+def _row(name: str, code: str, manifests: str = "", also: str = "") -> LanguageRow:
+    return LanguageRow(name, tuple(code.split()), tuple(manifests.split()), tuple(also.split()))
 
 
 LANGUAGES = (
@@ -54,12 +54,12 @@ def all_languages() -> tuple[Language, ...]:
     return tuple(row.language for row in LANGUAGES)
 
 
-def row_named(name: str) -> Row:
+def row_named(name: str) -> LanguageRow:
     """A language by its name: for who measures or starts what only one of them has."""
     return next(row for row in LANGUAGES if row.name == name)
 
 
-def row_of(path: str) -> Row | None:
+def row_of(path: str) -> LanguageRow | None:
     """The language that a file is of or belongs to, by its name; None for any other file."""
     name = path.rpartition("/")[2]
     for row in LANGUAGES:
@@ -74,7 +74,7 @@ def language_of(path: str) -> Language | None:
     return row.language if row else None
 
 
-def code_row(path: str) -> Row | None:
+def code_row(path: str) -> LanguageRow | None:
     """The language that a file is written in, if it is run or compiled; however it is spelled."""
     name = path.rpartition("/")[2].lower()
     return next((row for row in LANGUAGES if name.endswith(row.code)), None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from runner.journal import lock
     from runner.journal.lock import Holder
-    from runner.mcp_server.tools import Tool
+    from runner.mcp_server.tools import ServedTool
 else:
     lock = lazy_module("runner.journal.lock")
 
@@ -33,7 +33,7 @@ _WAITED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallResult:
     """What a call came to: a document, or words; `failed` where it answers nothing."""
 
     document: dict[str, object] | None
@@ -45,7 +45,7 @@ class Answer:
 class Call:
     """One call that is being carried out; `cancelled` ends it from another thread."""
 
-    tool: Tool
+    tool: ServedTool
     arguments: object
     """As the client gave them: whether they are the tool's is looked at when it is carried out."""
     tell: Callable[[str], None] = lambda _: None
@@ -63,7 +63,7 @@ class Caller:
         self._run: OwnCommand | None = None
         self._lock = threading.Lock()
 
-    def carry_out(self, call: Call) -> Answer:
+    def carry_out(self, call: Call) -> CallResult:
         """The answer. Raises InputError where the arguments are not the tool's."""
         arguments = call.tool.check(call.arguments)
         if call.tool.name == "wait":
@@ -73,20 +73,20 @@ class Caller:
             return self._begin(words)
         return self._ask(words, call.cancelled)
 
-    def _ask(self, words: list[str], cancelled: threading.Event) -> Answer:
+    def _ask(self, words: list[str], cancelled: threading.Event) -> CallResult:
         """What a command says that only reads."""
         command = OwnCommand(words, self._folder, self._environ)
         try:
             while command.wait(_LOOK) is None:
                 if cancelled.is_set():
                     command.end()
-                    return Answer(None, "cancelled", failed=True)
+                    return CallResult(None, "cancelled", failed=True)
             # One byte more than is taken tells that there is more.
             return _answer_of(*command.read(MOST_BYTES + 1))
         finally:
             command.forget()
 
-    def _begin(self, words: list[str]) -> Answer:
+    def _begin(self, words: list[str]) -> CallResult:
         """Begin a run that outlives us; what refuses to begin says so at once."""
         # Until the run has its own lock: a second call waits here, and its run is then refused by
         # that lock.
@@ -103,19 +103,19 @@ class Caller:
                 self._run.forget()
             self._run = began
         document = {"running": True, "pid": began.pid, "next": "call wait, then status or why"}
-        return Answer(document, json.dumps(document))
+        return CallResult(document, json.dumps(document))
 
-    def _wait(self, call: Call, arguments: Mapping[str, object]) -> Answer:
+    def _wait(self, call: Call, arguments: Mapping[str, object]) -> CallResult:
         seconds = arguments.get("seconds", _WAITED)
         assert isinstance(seconds, int)  # checked against the schema
         until = effects.monotonic() + seconds
         while self._runs():
             if effects.monotonic() >= until:
                 document = {"running": True, "next": "call wait again"}
-                return Answer(document, json.dumps(document))
+                return CallResult(document, json.dumps(document))
             call.tell("the run is still active")
             if call.cancelled.wait(min(_LOOK * 8, max(0.0, until - effects.monotonic()))):
-                return Answer(None, "cancelled; the run continues", failed=True)
+                return CallResult(None, "cancelled; the run continues", failed=True)
         ended = self._take_ended()
         if ended is not None:
             return self._describe_end(*ended)
@@ -144,14 +144,14 @@ class Caller:
         project = Project.open(self._folder, self._environ, plan_needed=False)
         return lock.RunLock(project.root / BUILD).holder()
 
-    def _describe_end(self, ended: OwnCommand, code: int) -> Answer:
+    def _describe_end(self, ended: OwnCommand, code: int) -> CallResult:
         """Return how a run ended: its summary, and the end of its output."""
         output, errors = ended.read(MOST_BYTES + 1)
         ended.forget()
         text = display(errors[-_LONGEST_OUTPUT:].decode("utf-8", "replace"), lines=True)
         document: dict[str, object] = {"running": False, "exit": code, "said": text}
         document["summary"] = _parse(output)
-        return Answer(document, json.dumps(document), failed=document["summary"] is None)
+        return CallResult(document, json.dumps(document), failed=document["summary"] is None)
 
 
 def _parse(output: bytes) -> dict[str, object] | None:
@@ -162,13 +162,13 @@ def _parse(output: bytes) -> dict[str, object] | None:
     return document if isinstance(document, dict) else None
 
 
-def _answer_of(output: bytes, errors: bytes) -> Answer:
+def _answer_of(output: bytes, errors: bytes) -> CallResult:
     """A command's own document; where it printed none, why."""
     if len(output) > MOST_BYTES:
         more = f"more than {MOST_BYTES >> 20} MB; ask for one status, one task or a smaller limit"
-        return Answer(None, f"the answer is {more}", failed=True)
+        return CallResult(None, f"the answer is {more}", failed=True)
     document = _parse(output)
     if document is None:
         text = display(errors.decode("utf-8", "replace"), lines=True).strip()
-        return Answer(None, text or "the command printed nothing", failed=True)
-    return Answer(document, json.dumps(document, separators=(",", ":")))
+        return CallResult(None, text or "the command printed nothing", failed=True)
+    return CallResult(document, json.dumps(document, separators=(",", ":")))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
 
-    from runner.mcp_server.calls import Answer, Caller
+    from runner.mcp_server.calls import Caller, CallResult
 
 Answering: TypeAlias = "Callable[[Mapping[str, object]], dict[str, object]]"
 
@@ -285,7 +285,7 @@ _DISCOVERED: dict[str, Answering] = {"server/discover": _discover, **_BOTH}
 """What is answered at once, by the form a request has."""
 
 
-def _tool_result(answer: Answer) -> dict[str, object]:
+def _tool_result(answer: CallResult) -> dict[str, object]:
     result: dict[str, object] = {
         "content": [{"type": "text", "text": answer.text}],
         "isError": answer.failed,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runner.operations.row import Field
 
 
-class Tool(NamedTuple):
+class ServedTool(NamedTuple):
     """One tool: what it is called, what it takes, and how its command line begins."""
 
     name: str
@@ -68,7 +68,7 @@ def _values(value: object) -> list[str]:
 
 
 TOOLS = {
-    tool.name: Tool(
+    tool.name: ServedTool(
         tool.name,
         tool.description,
         json_schema.choose_fields(row, tool.fields),

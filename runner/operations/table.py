@@ -110,7 +110,7 @@ _OF_TEAM = ("--team", "--build", "--store", "--deliver", "--doors", "--beside")
 """Options of the old `events` that only `team events` has."""
 
 
-class Named(NamedTuple):
+class NamedOperation(NamedTuple):
     """The operation of a command line, and the words that are left for it."""
 
     operation: Operation
@@ -119,7 +119,7 @@ class Named(NamedTuple):
     """What to type now, where an old name was typed."""
 
 
-def find_operation(words: Sequence[str], environ: Mapping[str, str]) -> Named:
+def find_operation(words: Sequence[str], environ: Mapping[str, str]) -> NamedOperation:
     """Return the operation that is named. Raises RunnerError.
 
     The extensions that the person's own settings name are loaded only for a name that neither the
@@ -127,11 +127,11 @@ def find_operation(words: Sequence[str], environ: Mapping[str, str]) -> Named:
     """
     given = list(words)
     if given and given[0] in ("-h", "--help"):
-        return Named(TABLE["help"], given[1:])
+        return NamedOperation(TABLE["help"], given[1:])
     if given and given[0] in ("--version", "version"):
-        return Named(TABLE["version"], given[1:])
+        return NamedOperation(TABLE["version"], given[1:])
     if not given or given[0].startswith("-"):
-        return Named(TABLE["run"], given)
+        return NamedOperation(TABLE["run"], given)
     if given[0] == "help" and _asks_about_command(given):
         return find_operation([*given[1:], "--help"], environ)
     given[0] = given[0].removeprefix("!")
@@ -206,12 +206,12 @@ def _rename(words: list[str]) -> tuple[list[str], str]:
     return [*new, *words[1:]], f"runner {' '.join(new)}"
 
 
-def _find_longest(words: list[str], table: Mapping[str, Operation]) -> Named | None:
+def _find_longest(words: list[str], table: Mapping[str, Operation]) -> NamedOperation | None:
     for length in (3, 2, 1):
         name = " ".join(words[:length])
         row = table.get(name)
         if row and len(words) >= length and (row.does or children(name)):
-            return Named(row, words[length:])
+            return NamedOperation(row, words[length:])
     return None
 
 
@@ -221,7 +221,7 @@ def _refuse_unknown(name: str) -> RunnerError:
     return RunnerError(f'unknown command "{name}"', hint=hint or "runner help --all")
 
 
-def _refuse_group(found: Named) -> RunnerError:
+def _refuse_group(found: NamedOperation) -> RunnerError:
     """Return what is wrong with `runner pipeline` or `runner team WORD`."""
     name = found.operation.name
     names = [row.name.removeprefix(f"{name} ") for row in children(name)]

@@ -1,7 +1,4 @@
-"""What stands below a task's heading, sorted: fields, prose, blocks, quotes, commands.
-
-Fenced blocks that ask for something: a file, a patch, a deletion, a command.
-"""
+"""Sort what is below a task's heading: fields, prose, quotes, commands, blocks to write or run."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Block, BlockKind
 from runner.plan import fields as styles
-from runner.plan.fields import Field, Taken, items_of
+from runner.plan.fields import PlanField, Taken, items_of
 from runner.plan.markdown import Kind, Node
 from runner.plan.values import Complaint, path_complaint
 
@@ -42,7 +39,7 @@ class Directive(NamedTuple):
 class Body:
     """The parts of one task's section; filled block by block, then only read."""
 
-    fields: list[Field] = field(default_factory=list)
+    fields: list[PlanField] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     prose_texts: list[str] = field(default_factory=list)
     """The prose without its fenced examples, whose white space counts."""
@@ -96,7 +93,7 @@ def _take_node(node: Node, source: Source, *, at_top: bool, continues: bool) -> 
     return None
 
 
-def _holds_items(node: Node, field: Field, source: Source) -> bool:
+def _holds_items(node: Node, field: PlanField, source: Source) -> bool:
     """Whether a block has the items of the empty field above it: a list, or commands in a fence.
 
     A list below a field that is an item itself is the next of its neighbours.

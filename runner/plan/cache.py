@@ -1,10 +1,9 @@
-"""The parsed plan kept in the user's cache folder, so that a second look costs no parsing.
+"""Keep the parsed plan in the user's cache folder, so that a second look costs no parsing.
 
-Three files beside each other: `outline.json` has the sections that are not plainly written,
-`stretches.json` those that are, many at once by their very bytes, `plan.json` all that tasks say,
-and both digests of each. A line says what the file belongs to, then
-each section has its row (`cache_file`). What does not fit is ignored and written anew. Nothing here
-is durable or trusted: it holds only what the plan's own bytes say.
+`stretches.json` has plainly written sections, many at once by their very bytes; `outline.json` has
+the others. `plan.json` has the fields of all tasks, and both digests of each. The first line names
+the plan's file; then each section has its row (`cache_file`). What does not fit is ignored and
+rewritten. Nothing here is durable or trusted: it holds only the plan's own content.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from runner.plan import outline
 from runner.plan.cache_file import CacheFile, encode_section, read_spec, section_from
 from runner.plan.outline import (
     Cut,
-    Kept,
-    Known,
+    DigestStatus,
     KnownSection,
+    KnownTask,
     Outline,
     digest_without,
     find_plain,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.sections import Reader, Section
+    from runner.plan.sections import Section, SectionReader
 else:
     document = lazy_module("runner.plan.document")
     markdown = lazy_module("runner.plan.markdown")
@@ -282,7 +281,7 @@ class _Learner:
         self.prefixes = prefixes
         self._remember = remember
         self._parsed: dict[int, Section] = {}  # so that outline and plan parse each section once
-        self._reader: Reader | None = None
+        self._reader: SectionReader | None = None
         self._ahead: Piece | None = None
         self._ahead_at = -1
 
@@ -295,13 +294,13 @@ class _Learner:
 
     def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
         """The section that begins at a byte; with `keep` it may be asked for once more."""
-        from runner.plan.sections import Reader, section_at
+        from runner.plan.sections import SectionReader, section_at
 
         known = self._parsed.pop(offset, None)
         if known is not None:
             return known
         if self._reader is None:
-            self._reader = Reader(self.path, self.prefixes, markdown.Cuts(self.data))
+            self._reader = SectionReader(self.path, self.prefixes, markdown.Cuts(self.data))
         # the piece behind a section is read to know where it ends: it often begins the next one
         ahead = self._ahead if self._ahead_at == offset else None
         section, self._ahead = section_at(self.data, offset, line, self._reader, ahead)
@@ -317,15 +316,17 @@ class _Learner:
 
 def _make_known_section(data: bytes, section: Section) -> KnownSection:
     holes: list[tuple[int, int]] = []
-    tasks: list[Known] = []
+    tasks: list[KnownTask] = []
     cut = 0
     for task, span in zip(section.tasks, section.spans, strict=True):
         offset = span.start - section.start - cut
-        place: Cut | Kept
+        place: Cut | DigestStatus
         tail = tail_of(data, span, (task.status, task.note))
         if tail is None:
             length = span.end - span.start
-            place = Kept(offset, length, span.before, span.after, task.status.value, task.note)
+            place = DigestStatus(
+                offset, length, span.before, span.after, task.status.value, task.note
+            )
         else:
             place = Cut(offset, tail)
             holes.append((span.start, span.end))
@@ -346,8 +347,8 @@ def _make_known_section(data: bytes, section: Section) -> KnownSection:
     )
 
 
-def _make_known(task: Task, first_line: int, place: Cut | Kept) -> Known:
-    return Known(
+def _make_known(task: Task, first_line: int, place: Cut | DigestStatus) -> KnownTask:
+    return KnownTask(
         task.id,
         task.title,
         task.line - first_line,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.sections import Section, Written
+    from runner.plan.sections import PlanCommand, Section
 
     T = TypeVar("T")
 
@@ -286,7 +286,7 @@ def section_from(row: object, found: Found, path: str) -> Section | None:
 
 
 def _section_from(row: Any, found: Found, path: str) -> Section:
-    from runner.plan.sections import Section, Written
+    from runner.plan.sections import PlanCommand, Section
 
     digests, tasks, problems, written = row
     first = found.first_line
@@ -304,7 +304,7 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
         ),
         spans=tuple(task.span for task in found.tasks),
         problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
-        written=tuple(_written(_ROWS.read(Written, one), first) for one in written),
+        written=tuple(_written(_ROWS.read(PlanCommand, one), first) for one in written),
     )
 
 
@@ -312,7 +312,7 @@ def _problem_from(problem: Problem, path: str, first: int) -> Problem:
     return replace(problem, path=path, line=problem.line + first)
 
 
-def _written(line: Written, first: int) -> Written:
+def _written(line: PlanCommand, first: int) -> PlanCommand:
     return line._replace(line=line.line + first)
 
 

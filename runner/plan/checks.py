@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.model import Task
-    from runner.plan.spans import Places, Position
+    from runner.plan.spans import Position, Spans
 
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
-class Plan(NamedTuple):
+class CheckedPlan(NamedTuple):
     """What every check looks at."""
 
     tasks: Sequence[Task]
     by_id: dict[str, Task]
     graph: TaskGraph
-    places: Places
+    places: Spans
 
 
 def check_plan(
     tasks: Iterable[Task],
     *,
-    places: Places,
+    places: Spans,
     found: Callable[[str], bool],
     exists: Callable[[str], bool],
     strict_contracts: bool = False,
@@ -56,7 +56,7 @@ def check_plan(
     """
     every = tuple(tasks)
     by_id = {task.id: task for task in reversed(every)}
-    plan = Plan(every, by_id, TaskGraph.of(every), places)
+    plan = CheckedPlan(every, by_id, TaskGraph.of(every), places)
     problems = [
         *_duplicates(plan),
         *_find_unknown_ids(plan),
@@ -78,7 +78,7 @@ def check_plan(
 
 
 def _problem(
-    plan: Plan, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
+    plan: CheckedPlan, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
 ) -> Problem:
     return Problem(
         message, plan.places.path, at.line, at.column, hint, severity, at.source_line, at.width
@@ -88,7 +88,7 @@ def _problem(
 # --- ids ------------------------------------------------------------------------------
 
 
-def _duplicates(plan: Plan) -> Iterator[Problem]:
+def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         first = plan.by_id[task.id]
         if first is not task:
@@ -97,7 +97,7 @@ def _duplicates(plan: Plan) -> Iterator[Problem]:
             yield _problem(plan, plan.places.heading(task), message, hint)
 
 
-def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
+def _find_unknown_ids(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         for need in task.depends_on:
             if need not in plan.by_id:
@@ -108,7 +108,7 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
                 yield _problem(plan, at, f"{task.id} depends on unknown task {need}", hint)
 
 
-def _find_listed(plan: Plan) -> Iterator[Problem]:
+def _find_listed(plan: CheckedPlan) -> Iterator[Problem]:
     """Tasks that stand in a list or table alone, and marks there that differ from a status."""
     for listed in find_listed(plan.places.text(), has_tasks=bool(plan.by_id)):
         id_, mark, task = listed.id, listed.mark, plan.by_id.get(listed.id)
@@ -128,7 +128,7 @@ def _find_listed(plan: Plan) -> Iterator[Problem]:
             )
 
 
-def _circles(plan: Plan) -> Iterator[Problem]:
+def _circles(plan: CheckedPlan) -> Iterator[Problem]:
     if _sorts(plan):
         return
     for circle in plan.graph.cycles():
@@ -138,7 +138,7 @@ def _circles(plan: Plan) -> Iterator[Problem]:
         yield _problem(plan, at, f"dependency cycle: {path}", hint)
 
 
-def _sorts(plan: Plan) -> bool:
+def _sorts(plan: CheckedPlan) -> bool:
     """Whether every task comes to its turn (Kahn's algorithm; it spares importing networkx)."""
     waiting = {task_id: len(plan.graph.dependencies(task_id)) for task_id in plan.graph.ids}
     ready = [task_id for task_id, count in waiting.items() if not count]
@@ -179,7 +179,7 @@ class _Before:
         return found
 
 
-def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
+def _find_shared_outputs(plan: CheckedPlan) -> Iterator[Problem]:
     """Files that two tasks write without an order between them."""
     claims = Claims(
         (task.id, path) for task in plan.by_id.values() for path in task.outputs if path != "any"
@@ -202,7 +202,7 @@ def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
             )
 
 
-def _one_file_elsewhere(plan: Plan) -> Iterator[Problem]:
+def _one_file_elsewhere(plan: CheckedPlan) -> Iterator[Problem]:
     """Output files that are two here and one on macOS and Windows."""
     first: dict[str, str] = {}
     for task in sorted(plan.by_id.values(), key=lambda one: one.line):
@@ -218,7 +218,7 @@ def _one_file_elsewhere(plan: Plan) -> Iterator[Problem]:
                 )
 
 
-def _bad_globs(plan: Plan) -> Iterator[Problem]:
+def _bad_globs(plan: CheckedPlan) -> Iterator[Problem]:
     """Globs that cannot be read, and name no file as they stand."""
     for task in plan.by_id.values():
         for key in ("outputs", "inputs"):
@@ -228,7 +228,7 @@ def _bad_globs(plan: Plan) -> Iterator[Problem]:
                     yield _problem(plan, at, f'bad glob "{path}": {fault}', GLOB_HINT)
 
 
-def _early_reads(plan: Plan, exists: Callable[[str], bool]) -> Iterator[Problem]:
+def _early_reads(plan: CheckedPlan, exists: Callable[[str], bool]) -> Iterator[Problem]:
     """Inputs that a task writes which does not come before."""
     claims = Claims((task.id, path) for task in plan.by_id.values() for path in task.outputs)
     before = _Before(plan.graph)
@@ -250,7 +250,7 @@ def _early_reads(plan: Plan, exists: Callable[[str], bool]) -> Iterator[Problem]
                 )
 
 
-def _stray_blocks(plan: Plan) -> Iterator[Problem]:
+def _stray_blocks(plan: CheckedPlan) -> Iterator[Problem]:
     """Blocks for files that the task may not write."""
     for task in plan.tasks:
         for block in task.blocks:
@@ -264,7 +264,7 @@ def _stray_blocks(plan: Plan) -> Iterator[Problem]:
                 )
 
 
-def _written_twice(plan: Plan) -> Iterator[Problem]:
+def _written_twice(plan: CheckedPlan) -> Iterator[Problem]:
     """Whole files that two blocks of a task give: the later one would silently be the only one."""
     for task in plan.tasks:
         first: dict[str, int] = {}
@@ -277,7 +277,7 @@ def _written_twice(plan: Plan) -> Iterator[Problem]:
                 yield _problem(plan, at, message, "keep one; to edit a file, use a diff block")
 
 
-def _find_unused_commands(plan: Plan) -> Iterator[Problem]:
+def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
     """A Command of a task that its blocks build: it would never run."""
     for task in plan.tasks:
         if task.blocks and task.command and not task.implementer:
@@ -294,7 +294,7 @@ _EXAMPLE = regex(
 _FENCED = regex(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 
 
-def _find_loose_examples(plan: Plan) -> Iterator[Problem]:
+def _find_loose_examples(plan: CheckedPlan) -> Iterator[Problem]:
     """One note for all lines that show examples of Python where nothing runs them."""
     loose = [
         task
@@ -319,7 +319,7 @@ def _in_outputs(path: str, task: Task) -> bool:
 # --- held-out tests -------------------------------------------------------------------
 
 
-def _held_out(plan: Plan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
+def _held_out(plan: CheckedPlan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
     for one in find_problems(plan.tasks, is_agent):
         at = plan.places.at_line(one.line) if one.line else plan.places.heading(one.task)
         yield _problem(plan, at, one.message, one.hint, one.severity)
@@ -328,7 +328,7 @@ def _held_out(plan: Plan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]
 # --- commands -------------------------------------------------------------------------
 
 
-def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
+def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Problem]:
     """Executables that are missing, and commands that cannot fail."""
     known: dict[str, bool] = {}
     for task in plan.tasks:
@@ -349,7 +349,7 @@ def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
         yield from _shell_lines(plan, task)
 
 
-def _no_proofs(plan: Plan, task: Task) -> Iterator[Problem]:
+def _no_proofs(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
     """Commands that cannot fail: of a test contract a mistake, which blocks its task alone."""
     for test in task.test_contracts:
         if why := no_proof_in(test):
@@ -381,7 +381,7 @@ def _other_lines(task: Task) -> Iterator[tuple[str, str, int]]:
             yield "contract command", contract.value, contract.line
 
 
-def _shell_lines(plan: Plan, task: Task) -> Iterator[Problem]:
+def _shell_lines(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
     """Gates that join commands without saying so: they would be refused when they run."""
     for gate in task.gates:
         operator = "" if gate.command.startswith("sh:") else shell_operator(gate.command)
@@ -407,7 +407,7 @@ def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
         yield f"gate {gate.name}", gate.command.removeprefix("sh:").strip(), gate.line
 
 
-def _find_unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
+def _find_unproven(plan: CheckedPlan, severity: Severity) -> Iterator[Problem]:
     """Tasks that write code and test nothing, or an interface and check no contract."""
     for task in plan.tasks:
         if task.no_proof:

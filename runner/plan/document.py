@@ -10,7 +10,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Severity
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import literal_paths
-from runner.plan.sections import Section, Written, read_sections
+from runner.plan.sections import PlanCommand, Section, read_sections
 from runner.plan.status import StatusSpans
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Plan:
     title: str
     tasks: tuple[Task, ...]
     problems: tuple[Problem, ...]
-    written_commands: tuple[Written, ...]
+    written_commands: tuple[PlanCommand, ...]
     spans: StatusSpans
     """Where each task's status stands, in the order of `tasks`."""
 
@@ -50,14 +50,14 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
     tasks: list[Task] = []
     spans = StatusSpans()
     problems = list(_encoding(data, path))
-    written: list[Written] = []
-    behind: lost_tasks.Behind | None = None
+    written: list[PlanCommand] = []
+    behind: lost_tasks.PreviousSection | None = None
     left_out: dict[str, Problem] = {}
     lists: list[unwritten_tasks.UnwrittenTasks] = []
     for section in sections:
         title = title or section.title
         if section.tasks:
-            behind = lost_tasks.Behind.of(section.tasks[-1].id, section.level)
+            behind = lost_tasks.PreviousSection.of(section.tasks[-1].id, section.level)
         elif behind is not None and not section.problems:
             lost = lost_tasks.find_left_out(data, section.start, section.first_line, path, behind)
             if lost is not None:

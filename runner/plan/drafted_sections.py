@@ -16,7 +16,7 @@ from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
 from runner.plan.foreign.render import NewSection, is_as_meant
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
         why = "the answer has no fenced block `markdown draft` with `## TASK-…: Title` sections"
         return DraftReading(mistakes=(Remark(1, why, "answer with exactly one such block"),))
     data = block.encode("utf-8", "replace")
-    plan, places = read_plan(data, NAME), Places(data, NAME)
+    plan, places = read_plan(data, NAME), Spans(data, NAME)
     mistakes = [Remark(one.line, one.message, one.hint) for one in plan.problems if one.is_error]
     mistakes += _of_ids(plan, taken)
     taken_out = [Remark(one.line, one.message) for one in plan.problems if not one.is_error]
@@ -153,7 +153,7 @@ def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
         seen.add(task.id)
 
 
-def _of_one(task: Task, section: NewSection, places: Places) -> Iterator[Remark]:
+def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
     if task.outputs == ("any",):
         at = places.find(task, "outputs").line
         yield Remark(at, "Output files is `any`", "name the files that the task writes")
@@ -173,7 +173,7 @@ def _of_one(task: Task, section: NewSection, places: Places) -> Iterator[Remark]
 # --- what is taken out ----------------------------------------------------------------
 
 
-def _not_taken(task: Task, places: Places) -> Iterator[Remark]:
+def _not_taken(task: Task, places: Spans) -> Iterator[Remark]:
     for key, name in _NOT_TAKEN.items():
         if getattr(task, key) not in (_EMPTY.get(key), None, "", ()):
             yield Remark(

@@ -1,7 +1,4 @@
-"""Edits of TASK-GRAPH.md that change only what they must, byte for byte.
-
-The quotes in a task's section that record its changes.
-"""
+"""Edit statuses in TASK-GRAPH.md and add quotes of changes; every other byte stays."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from runner.plan.body import Body
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
-    from runner.plan.sections import Written
+    from runner.plan.sections import PlanCommand
     from runner.plan.source import Source
 
 
@@ -123,7 +120,7 @@ def add_quote(
     text: str,
     *,
     prefixes: tuple[str, ...] = (),
-    replacing: Written | None = None,
+    replacing: PlanCommand | None = None,
 ) -> bytes:
     """The file with `> text` in a task's section: behind its fields, or instead of a command line.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.plan.fields import Field, Style
+from runner.plan.fields import PlanField, Style
 from runner.plan.markdown import Kind, Node
 from runner.plan.status import StatusSpan
 
@@ -37,7 +37,7 @@ def status_span(heading: Node, below: Sequence[Node], body: Body, source: Source
     return _new_list(heading, below, source)
 
 
-def _value_span(field: Field, source: Source) -> StatusSpan:
+def _value_span(field: PlanField, source: Source) -> StatusSpan:
     start, end = source.byte(*field.start), source.byte(*field.end)
     line, column = field.start
     needs_blank = start == end and source.lines[line][column - 1 : column] not in (" ", "\t")
@@ -58,7 +58,7 @@ def _new_item(node: Node, source: Source) -> StatusSpan:
     return _at_line(source, line, f"{lead}{marker[0] if marker else '- '}Status: ", "")
 
 
-def _new_line(field: Field, source: Source) -> StatusSpan:
+def _new_line(field: PlanField, source: Source) -> StatusSpan:
     line = field.name.line
     raw = source.lines[line]
     lead = raw[: len(raw) - len(raw.lstrip())]

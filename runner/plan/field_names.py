@@ -83,7 +83,7 @@ _LONGEST = 3
 """Words in the name of a field; what is longer is a sentence."""
 
 
-class Named(NamedTuple):
+class FieldName(NamedTuple):
     """The name a line begins with."""
 
     name: str
@@ -119,7 +119,7 @@ def key_of(name: str) -> str:
     return _stems().get(stem(name), "")
 
 
-def parse_name(text: str) -> Named | None:
+def parse_name(text: str) -> FieldName | None:
     """The `Name:` at the beginning of a line, or None when it begins otherwise."""
     match = _MARKED.match(text) if text.startswith(("*", "_", "`")) else None
     plain = None if match else _PLAIN.match(text)
@@ -129,7 +129,7 @@ def parse_name(text: str) -> Named | None:
     key = key_of(match["name"])
     if plain and not key and not (plain[0].endswith((" ", "\t")) or plain.end() == len(text)):
         return None
-    return Named(match["name"], key, match.start("name"), match.end(), marked=plain is None)
+    return FieldName(match["name"], key, match.start("name"), match.end(), marked=plain is None)
 
 
 @cache

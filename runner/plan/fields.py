@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_pattern import regex
 from runner.plan import field_names
 from runner.plan.inline import plain
-from runner.plan.markdown import Item, Kind, Node
-from runner.plan.markdown_table import Cell, cells
+from runner.plan.markdown import Kind, ListItem, Node
+from runner.plan.markdown_table import TableCell, cells
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status
 
@@ -44,7 +44,7 @@ class Value(NamedTuple):
         return " ".join(run.text for run in self.runs)
 
 
-class Field(NamedTuple):
+class PlanField(NamedTuple):
     """A field as written; `start` and `end` are line and column of its first value."""
 
     key: str
@@ -59,11 +59,11 @@ class Field(NamedTuple):
 class Taken(NamedTuple):
     """What a block gave: its fields, and those of its lines that are prose, each with its line."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[PlanField, ...]
     prose: tuple[tuple[int, str], ...] = ()
 
 
-def with_items(field: Field, values: tuple[Value, ...]) -> Field:
+def with_items(field: PlanField, values: tuple[Value, ...]) -> PlanField:
     """A field without a value, given the items of the list below it."""
     if not values:
         return field
@@ -88,7 +88,7 @@ def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     return Taken(tuple(field for field in fields if field), prose)
 
 
-def _is_fields(fields: Sequence[Field | None], *, at_top: bool) -> bool:
+def _is_fields(fields: Sequence[PlanField | None], *, at_top: bool) -> bool:
     present = [field for field in fields if field]
     if not present:
         return False
@@ -101,7 +101,9 @@ def _is_fields(fields: Sequence[Field | None], *, at_top: bool) -> bool:
     )
 
 
-def _item_fields(item: Item, source: Source) -> Iterator[tuple[Field | None, Iterable[int]]]:
+def _item_fields(
+    item: ListItem, source: Source
+) -> Iterator[tuple[PlanField | None, Iterable[int]]]:
     """Yield the field an item holds with those of its lines that are prose, then the fields below.
 
     A line without indentation still belongs to the item's paragraph (CommonMark 0.31, 5.2). Where
@@ -118,7 +120,7 @@ def _item_fields(item: Item, source: Source) -> Iterator[tuple[Field | None, Ite
         yield field, () if field else (run.line,)
 
 
-def _lazy_field(run: Run, source: Source, column: int) -> Field | None:
+def _lazy_field(run: Run, source: Source, column: int) -> PlanField | None:
     """The known field of a line or table row that stands further left than its item's text."""
     if run.column >= column:
         return None
@@ -131,7 +133,9 @@ def _lazy_field(run: Run, source: Source, column: int) -> Field | None:
     return _field(name, [run], (), Style.LINE) if name and name.key else None
 
 
-def _item_field(item: Item, runs: list[Run], source: Source) -> tuple[Field | None, Iterable[int]]:
+def _item_field(
+    item: ListItem, runs: list[Run], source: Source
+) -> tuple[PlanField | None, Iterable[int]]:
     """The field an item holds, and those of its lines that are prose."""
     everything = range(item.start, runs[-1].line + 1)
     first, *rest = runs
@@ -141,7 +145,7 @@ def _item_field(item: Item, runs: list[Run], source: Source) -> tuple[Field | No
         key = field_names.key_of(plain(first.text)) if nested and not rest else ""
         if not key:
             return None, everything
-        name = field_names.Named(first.text, key, 0, len(first.text), marked=False)
+        name = field_names.FieldName(first.text, key, 0, len(first.text), marked=False)
     if name.key != "status":
         return _field(name, [first, *rest], nested, Style.LIST), ()
     note = _continuation_lines(first, name, rest)
@@ -149,7 +153,7 @@ def _item_field(item: Item, runs: list[Run], source: Source) -> tuple[Field | No
     return _field(name, [first, *note], nested, Style.LIST), left
 
 
-def plain_field(head: Run, below: Iterable[Run]) -> Field | None:
+def plain_field(head: Run, below: Iterable[Run]) -> PlanField | None:
     """The field of an item of one line, with items of one line below it."""
     name = field_names.parse_name(head.text)
     if name is None:
@@ -157,7 +161,7 @@ def plain_field(head: Run, below: Iterable[Run]) -> Field | None:
     return _field(name, [head], tuple(Value((_unboxed(run),)) for run in below), Style.LIST)
 
 
-def _continuation_lines(first: Run, name: field_names.Named, rest: list[Run]) -> list[Run]:
+def _continuation_lines(first: Run, name: field_names.FieldName, rest: list[Run]) -> list[Run]:
     """The lines that go on with a status's note: indented ones; text that only follows is prose."""
     read = read_status(first.text[name.value :])
     if read is None or not read[1]:
@@ -166,8 +170,8 @@ def _continuation_lines(first: Run, name: field_names.Named, rest: list[Run]) ->
 
 
 def _field(
-    name: field_names.Named, runs: Sequence[Run], nested: tuple[Value, ...], style: Style
-) -> Field:
+    name: field_names.FieldName, runs: Sequence[Run], nested: tuple[Value, ...], style: Style
+) -> PlanField:
     first, *rest = runs
     value = first.part(name.value, len(first.text))
     if name.key == "status" and not rest:
@@ -176,7 +180,7 @@ def _field(
     values = ((Value(own),) if own else ()) + nested
     last = values[0].runs[-1] if values else value
     begin = values[0].runs[0] if values else value
-    return Field(
+    return PlanField(
         name.key,
         Run(name.name, first.line, first.column + name.start),
         values,
@@ -256,7 +260,7 @@ def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     heads = [field_names.parse_name(run.text) for run in runs]
     plain_ok = at_top and bool(heads[0] and heads[0].key)
     known = any(head and head.key and (head.marked or plain_ok) for head in heads)
-    fields: list[Field] = []
+    fields: list[PlanField] = []
     prose: list[tuple[int, str]] = []
     for run, head in zip(runs, heads, strict=True):
         if head and _begins_field(head, plain_ok=plain_ok, known=known):
@@ -268,7 +272,7 @@ def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     return Taken(tuple(fields), tuple(prose)) if fields else None
 
 
-def _begins_field(head: field_names.Named, *, plain_ok: bool, known: bool) -> bool:
+def _begins_field(head: field_names.FieldName, *, plain_ok: bool, known: bool) -> bool:
     if head.key:
         return head.marked or plain_ok
     return head.marked and (known or field_names.is_mistyped(head.name))
@@ -279,13 +283,13 @@ def _without_break(run: Run) -> Run:
     return run._replace(text=text)
 
 
-def _goes_on(field: Field) -> bool:
+def _goes_on(field: PlanField) -> bool:
     if field.key in ("status", ""):
         return False
     return not field.values or field.values[-1].text.endswith(",")
 
 
-def _longer(field: Field, run: Run) -> Field:
+def _longer(field: PlanField, run: Run) -> PlanField:
     if not field.values:
         return field._replace(values=(Value((run,)),), start=(run.line, run.column), end=_end(run))
     return field._replace(values=(Value((*field.values[0].runs, run)),), end=_end(run))
@@ -312,15 +316,15 @@ def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     return Taken(tuple(fields))
 
 
-def _has_status(fields: Iterable[Field]) -> bool:
+def _has_status(fields: Iterable[PlanField]) -> bool:
     return any(field.key == "status" for field in fields)
 
 
-def _row_field(line: int, name: Cell, value: Cell) -> Field:
+def _row_field(line: int, name: TableCell, value: TableCell) -> PlanField:
     written = plain(name.text).rstrip(": ")
     key = field_names.key_of(written)
     run = Run(value.raw if key == "status" else value.text, line, value.start)
-    return Field(
+    return PlanField(
         key,
         Run(written, line, name.start),
         (Value((run,)),) if value.raw else (),

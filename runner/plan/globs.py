@@ -1,9 +1,8 @@
-"""Paths with wildcards: which ones can name the same file, found without comparing all pairs.
+"""Paths with wildcards: find those that can name the same file without comparing all pairs.
 
-Globs come from anybody's plan, so both questions take time linear in pattern times path whatever
-they hold, and no glob raises: what cannot be read names only the path that is spelled like it.
-
-Paths that only look like globs: `app/[slug]/page.tsx` is a file where there is such a file.
+Globs come from anybody's plan, so both questions take time linear in pattern times path. No glob
+raises: an unreadable one names only the path that is spelled like it. `app/[slug]/page.tsx` only
+looks like a glob where there is such a file.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.model import HeldOutFile, Task
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
 
 _CONTRACTS, _FILES = "test_contracts", "held_out_files"
 _LEAD = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
@@ -51,7 +51,7 @@ def write_held_out(
     task = _find(data, task_id, prefixes)
     _, _, body = read_section(data, task)
     page = _Page(data, task.line - 1)
-    fields: dict[str, Field] = {}
+    fields: dict[str, PlanField] = {}
     for field in body.fields:
         if field.key in (_CONTRACTS, _FILES) and field.key in fields:
             raise _refuse(task_id, wanted)
@@ -134,7 +134,7 @@ class _Page:
     # --- fields -----------------------------------------------------------------------
 
     def edit_contracts(
-        self, field: Field | None, anchor: Field, task: Task, wanted: HeldOutLines
+        self, field: PlanField | None, anchor: PlanField, task: Task, wanted: HeldOutLines
     ) -> None:
         """Mark, drop and add contracts."""
         numbers = {one.id: one.line - 1 - self._first for one in task.test_contracts}
@@ -155,7 +155,7 @@ class _Page:
             if lines_of and lines_of <= gone and not added:
                 self._new[self._first + field.name.line] = None
 
-    def edit_files(self, field: Field | None, anchor: Field, wanted: HeldOutLines) -> None:
+    def edit_files(self, field: PlanField | None, anchor: PlanField, wanted: HeldOutLines) -> None:
         """Write the files anew, in the place of the lines that are there."""
         items = [f"`{one.path}` {one.digest}" for one in wanted.files]
         if field is not None:
@@ -200,7 +200,7 @@ class _Page:
         match = _LEAD.match(self._text(line))
         return match[0] if match else "- "
 
-    def _item_lead(self, field: Field) -> str:
+    def _item_lead(self, field: PlanField) -> str:
         """What an item below a field begins with."""
         below = [run.line for value in field.values for run in value.runs[:1]]
         nested = next((line for line in reversed(below) if line != field.name.line), None)
@@ -213,6 +213,6 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _last_line(field: Field) -> int:
+def _last_line(field: PlanField) -> int:
     """The last line of a field, from 0 in its section."""
     return max([field.name.line, *(run.line for value in field.values for run in value.runs)])

@@ -11,7 +11,7 @@ from runner.plan.inline import EMPTY_WORDS, plain
 from runner.plan.values import BadValueError, Complaint
 
 if TYPE_CHECKING:
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
 
 _FILE = regex(
     r"(?P<tick>`?)(?P<path>[^`\s]+|(?<=`)[^`]+)(?P=tick)\s+`?(?P<digest>sha256:[0-9a-f]{64})`?"
@@ -21,7 +21,7 @@ GRADES = ("tests", "independent")
 _HINT = "write `path` sha256:DIGEST; `runner hold-out TASK FILE` writes this line"
 
 
-def read_acceptance(field: Field) -> tuple[str, ...]:
+def read_acceptance(field: PlanField) -> tuple[str, ...]:
     """Return the sentences as they are written; raise BadValueError where two have one id."""
     found = values.sentences(field)
     ids = [item.id for item in map(AcceptanceItem.parse, found) if item.id]
@@ -32,7 +32,7 @@ def read_acceptance(field: Field) -> tuple[str, ...]:
     return found
 
 
-def read_assurance(field: Field) -> str:
+def read_assurance(field: PlanField) -> str:
     """Return the lowest grade of a task; raise BadValueError for a word that is none."""
     found = values.word(field)
     if found not in ("", *GRADES):
@@ -40,7 +40,7 @@ def read_assurance(field: Field) -> str:
     return found
 
 
-def read_files(field: Field) -> tuple[HeldOutFile, ...]:
+def read_files(field: PlanField) -> tuple[HeldOutFile, ...]:
     """Return the files of the field, one an item; raise BadValueError with all complaints."""
     found: dict[str, HeldOutFile] = {}
     bad: list[Complaint] = []

@@ -33,7 +33,7 @@ _BREAK = regex(r"<br\s*/?>", re.IGNORECASE)
 EMPTY_WORDS = frozenset({"", "none", "nothing", "n/a", "-", "\u2013", "\u2014", "\u2212"})
 
 
-class Span(NamedTuple):
+class InlineSpan(NamedTuple):
     """A stretch of inline text; `code` when it is the content of a code span."""
 
     text: str
@@ -42,39 +42,41 @@ class Span(NamedTuple):
     code: bool
 
 
-def spans(text: str) -> list[Span]:
+def spans(text: str) -> list[InlineSpan]:
     """Text cut into code spans and what is between them (CommonMark 6.1), links resolved."""
     if not _TOKEN.search(text):
-        return [Span(text, 0, len(text), code=False)] if text else []
+        return [InlineSpan(text, 0, len(text), code=False)] if text else []
     if alone := _ONE_CODE.fullmatch(text):
-        return [Span(alone[1], 0, len(text), code=True)]
-    found: list[Span] = []
+        return [InlineSpan(alone[1], 0, len(text), code=True)]
+    found: list[InlineSpan] = []
     position = 0
     while position < len(text):
         match = _TOKEN.search(text, position)
         if match is None:
-            found.append(Span(text[position:], position, len(text), code=False))
+            found.append(InlineSpan(text[position:], position, len(text), code=False))
             break
         if match.start() > position:
-            found.append(Span(text[position : match.start()], position, match.start(), code=False))
+            found.append(
+                InlineSpan(text[position : match.start()], position, match.start(), code=False)
+            )
         span = _code_span(text, match) if match["ticks"] else _other(match)
         found.append(span)
         position = span.end
     return found
 
 
-def _code_span(text: str, match: re.Match[str]) -> Span:
+def _code_span(text: str, match: re.Match[str]) -> InlineSpan:
     ticks = match["ticks"]
     closing = _closing(ticks).search(text, match.end())
     # Backticks that no run of the same length closes are backticks (CommonMark 0.31, 6.1).
     if closing is None:
-        return Span(ticks, match.start(), match.end(), code=False)
+        return InlineSpan(ticks, match.start(), match.end(), code=False)
     content = text[match.end() : closing.start()].replace("\n", " ")
     # One blank goes from both sides, so that a span can begin with a backtick; of blanks alone
     # all stay (CommonMark 0.31, 6.1).
     if content.startswith(" ") and content.endswith(" ") and content.strip():
         content = content[1:-1]
-    return Span(content, match.start(), closing.end(), code=True)
+    return InlineSpan(content, match.start(), closing.end(), code=True)
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +84,7 @@ def _closing(ticks: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!`){ticks}(?!`)")
 
 
-def _other(match: re.Match[str]) -> Span:
+def _other(match: re.Match[str]) -> InlineSpan:
     if match["escaped"]:
         shown = match["escaped"]
     elif match["label"] is not None and match["target"]:
@@ -94,7 +96,7 @@ def _other(match: re.Match[str]) -> Span:
         shown = "\n" if _BREAK.fullmatch(match["tag"]) else match[0]
     else:
         shown = match["link"]
-    return Span(shown, match.start(), match.end(), code=False)
+    return InlineSpan(shown, match.start(), match.end(), code=False)
 
 
 def plain(text: str) -> str:
@@ -142,7 +144,7 @@ def is_inside(places: Sequence[tuple[int, int]], at: int) -> bool:
     return before >= 0 and at < places[before][1]
 
 
-class Word(NamedTuple):
+class ListValue(NamedTuple):
     """One value of a list of values, and where it stands in its text."""
 
     text: str
@@ -151,15 +153,15 @@ class Word(NamedTuple):
     code: bool
 
 
-def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> list[Word]:
+def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> list[ListValue]:
     """The values of a list such as "`a.py`, b.py"; `none` and dashes are no values.
 
     With `code_alone`, the words around a code span are a remark on it. A list in brackets, as in
     `[a.py, b.py]`, is its values.
     """
     if _CODES.fullmatch(text):
-        return [Word(one[1], *one.span(), code=True) for one in _ONE_CODE.finditer(text)]
-    found: list[Word] = []
+        return [ListValue(one[1], *one.span(), code=True) for one in _ONE_CODE.finditer(text)]
+    found: list[ListValue] = []
     for group in _split(spans(text), separators):
         codes = [span for span in group if span.code]
         if (inner := _inside_brackets(group)) is not None:
@@ -170,20 +172,20 @@ def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> li
             )
             continue
         if codes and (code_alone or len(group) == 1):
-            found.extend(Word(span.text, span.start, span.end, code=True) for span in codes)
+            found.extend(ListValue(span.text, span.start, span.end, code=True) for span in codes)
             continue
         joined = "".join(span.text for span in group)
         if joined.strip().casefold() not in EMPTY_WORDS:
             lead = len(joined) - len(joined.lstrip())
             start = group[0].start + lead
             end = max(start + 1, group[-1].end - (len(joined) - len(joined.rstrip())))
-            found.append(Word(joined.strip(), start, end, code=False))
+            found.append(ListValue(joined.strip(), start, end, code=False))
     return found
 
 
-def _split(parts: list[Span], separators: str) -> list[list[Span]]:
+def _split(parts: list[InlineSpan], separators: str) -> list[list[InlineSpan]]:
     """Spans grouped between separators; only text outside of code spans separates."""
-    groups: list[list[Span]] = [[]]
+    groups: list[list[InlineSpan]] = [[]]
     for span in parts:
         if span.code or span.end - span.start != len(span.text) or _is_bracketed(span):
             if span.text == "\n":
@@ -202,22 +204,22 @@ def _split(parts: list[Span], separators: str) -> list[list[Span]]:
     ]
 
 
-def _is_bracketed(span: Span) -> bool:
+def _is_bracketed(span: InlineSpan) -> bool:
     return not span.code and span.text.startswith(("[", "![")) and span.text.endswith("]")
 
 
-def _inside_brackets(group: list[Span]) -> Span | None:
+def _inside_brackets(group: list[InlineSpan]) -> InlineSpan | None:
     """What a value holds that is nothing but a text in brackets; None for any other, and `[x]`."""
     visible = [span for span in group if span.text.strip()]
     if len(visible) != 1 or not _is_bracketed(visible[0]) or not visible[0].text.startswith("["):
         return None
     span, text = visible[0], visible[0].text[1:-1]
     checkbox = text.strip() in {"x", "X", ""}
-    return None if checkbox else Span(text, span.start + 1, span.end - 1, code=False)
+    return None if checkbox else InlineSpan(text, span.start + 1, span.end - 1, code=False)
 
 
-def _cut(span: Span, start: int, end: int) -> Span:
-    return Span(span.text[start:end], span.start + start, span.start + end, code=False)
+def _cut(span: InlineSpan, start: int, end: int) -> InlineSpan:
+    return InlineSpan(span.text[start:end], span.start + start, span.start + end, code=False)
 
 
 def literal(text: str) -> str:

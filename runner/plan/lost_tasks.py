@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.plan.source import Source
 
 
-class Around(NamedTuple):
+class SectionContext(NamedTuple):
     """The section that nodes are of: what is read of it, by the lines where it begins."""
 
     source: Source
@@ -37,7 +37,7 @@ class Around(NamedTuple):
     """All that a task has."""
 
 
-def find_lost(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
+def find_lost(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]:
     """Every heading that is nearly a task's, and every other chapter with blocks to be written."""
     starts = [at for at, node in enumerate(nodes) if node.kind is Kind.HEADING]
     if before := nodes[: starts[0] if starts else None]:
@@ -53,7 +53,7 @@ def find_lost(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
             yield from _blocks(below, around)
 
 
-def _tell_heading(node: Node, below: Sequence[Node], around: Around) -> NearMiss | None:
+def _tell_heading(node: Node, below: Sequence[Node], around: SectionContext) -> NearMiss | None:
     source = around.source
     heading = heading_of(node.text, around.prefixes)
     is_outside = node.start not in around.covered
@@ -75,7 +75,7 @@ def _tell_heading(node: Node, below: Sequence[Node], around: Around) -> NearMiss
     return None
 
 
-def _blocks(nodes: Sequence[Node], around: Around) -> Iterator[NearMiss]:
+def _blocks(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]:
     """The first block that a chapter without a task has."""
     fence = next(_asked(nodes, around.source), None)
     if fence is not None and fence.start not in around.covered:
@@ -93,7 +93,7 @@ def _asked(nodes: Sequence[Node], source: Source) -> Iterator[Node]:
 # --- a heading among tasks ------------------------------------------------------------
 
 
-class Behind(NamedTuple):
+class PreviousSection(NamedTuple):
     """The task, or the reported heading, before a section without a task."""
 
     number: int
@@ -105,17 +105,19 @@ class Behind(NamedTuple):
         return f"TASK-{self.number:03d}"
 
     @classmethod
-    def of(cls, id_: str, level: int) -> Behind:
+    def of(cls, id_: str, level: int) -> PreviousSection:
         """Behind a task, whose heading has a level."""
         digits = _LAST_DIGITS.search(id_)
         return cls(int(digits[0]) if digits else 0, level)
 
-    def next(self) -> Behind:
+    def next(self) -> PreviousSection:
         """Behind the one that follows it."""
         return self._replace(number=self.number + 1)
 
 
-def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind) -> Problem | None:
+def find_left_out(
+    data: bytes, start: int, line: int, path: str, behind: PreviousSection
+) -> Problem | None:
     """A warning of a section that stands among tasks by its heading, and is read as none.
 
     Its heading goes on with their numbers (`3. README`), or calls itself a task or a step, and

@@ -1,16 +1,13 @@
-"""A Markdown file cut at headings into pieces whose blocks equal those of the whole file.
+"""Cut a Markdown file at headings into pieces whose blocks equal those of the whole file.
 
-The only module that knows markdown-it. A file is cut where a line begins with `#` (or where a
-setext heading follows a blank line); such a line ends every open list, quote, table and
-paragraph, so that only two blocks can reach over the cut: a fence and an HTML block. A piece
-that ends in an open one is carried on from that block to its end, so each line is parsed at
-most twice and the memory of a parse is that of one piece.
+The only module that knows markdown-it. A cut is where a line begins with `#`, or where a setext
+heading follows a blank line. Such a line ends every open list, quote, table and paragraph, so only
+a fence or an HTML block can cross it. A piece that ends in an open one continues to that block's
+end. So each line is parsed at most twice, with the memory of one piece.
 
-The blocks of a plainly written text: headings, lists, fences and paragraphs at the margin.
-
-Most plans hold nothing else, and the general parser takes many times longer. Whatever is not
-certainly one of these shapes is left to it: a text is read here as a whole or not at all, and then
-the blocks are those that CommonMark 0.31 makes of it (chapters 4.2, 4.5, 4.8, 5.2 and 5.3).
+Most plans hold only headings, lists, fences and paragraphs at the margin, for which the general
+parser takes many times longer. A text that certainly holds nothing else is read here as a whole.
+Its blocks are those of CommonMark 0.31 (chapters 4.2, 4.5, 4.8, 5.2 and 5.3).
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ class Kind(Enum):
     RULE = "rule"
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """An item of a list."""
 
     start: int
@@ -69,7 +66,7 @@ class Node(NamedTuple):
     """Info string of a fence, as written."""
     markup: str = ""
     """The characters that opened a fence or list."""
-    items: tuple[Item, ...] = ()
+    items: tuple[ListItem, ...] = ()
     rows: tuple[int, ...] = ()
     """Lines of a table's rows, its head first, without the line of dashes."""
 
@@ -85,7 +82,7 @@ class Node(NamedTuple):
         )
 
 
-def _move_item(item: Item, lines: int) -> Item:
+def _move_item(item: ListItem, lines: int) -> ListItem:
     children = tuple(child.move(lines) for child in item.children)
     return item._replace(start=item.start + lines, end=item.end + lines, children=children)
 
@@ -265,11 +262,11 @@ _OTHERS = {
 }
 
 
-def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[Item]:
+def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[ListItem]:
     while index < end:
         behind = _behind(tokens, index)
         start, stop = tokens[index].map or (0, 0)
-        yield Item(start, stop, tuple(_nodes(tokens, index + 1, behind - 1)))
+        yield ListItem(start, stop, tuple(_nodes(tokens, index + 1, behind - 1)))
         index = behind
 
 
@@ -369,18 +366,18 @@ def _list(lines: list[str], at: int) -> Node | None:
     return _list_of(first, at, [_item(*head, end) for head, end in _with_ends(heads, at)])
 
 
-def _item(start: int, text: str, below: list[tuple[int, str]], end: int) -> Item:
+def _item(start: int, text: str, below: list[tuple[int, str]], end: int) -> ListItem:
     children = [Node(Kind.PARAGRAPH, start, start + 1, text=text)]
     if below:
         inner = [
-            Item(line, stop, (Node(Kind.PARAGRAPH, line, line + 1, text=content),))
+            ListItem(line, stop, (Node(Kind.PARAGRAPH, line, line + 1, text=content),))
             for (line, content), stop in _with_ends(below, end)
         ]
         children.append(_list_of(start + 1, end, inner))
-    return Item(start, end, tuple(children))
+    return ListItem(start, end, tuple(children))
 
 
-def _list_of(start: int, end: int, items: list[Item]) -> Node:
+def _list_of(start: int, end: int, items: list[ListItem]) -> Node:
     return Node(Kind.LIST, start, end, markup="-", items=tuple(items))
 
 

@@ -1,7 +1,4 @@
-"""The one table of a Markdown file that has the columns asked for: its rows, line by line.
-
-Rows of a pipe table: the cells of a line and where they stand (GFM, Tables extension).
-"""
+"""Read the one table of a Markdown file with given columns, row by row (GFM, Tables extension)."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _DASHES = regex(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*
 _ESCAPED = regex(r"\\\|")
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell as written, without blanks around it; columns count from 0."""
 
     raw: str
@@ -33,7 +30,7 @@ class Cell(NamedTuple):
         return _ESCAPED.sub("|", self.raw)
 
 
-def cells(line: str) -> tuple[Cell, ...]:
+def cells(line: str) -> tuple[TableCell, ...]:
     """The cells of one row; pipes at its ends are no separators."""
     bounds = [-1]
     # A row is split before its inline text is read: a pipe in a code span splits, unless escaped
@@ -48,13 +45,13 @@ def cells(line: str) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _cell(line: str, left: int, right: int) -> Cell:
+def _cell(line: str, left: int, right: int) -> TableCell:
     raw = line[left:right]
     if not raw.strip():
         at = min(left + 1, right)
-        return Cell("", at, at)
+        return TableCell("", at, at)
     start = left + len(raw) - len(raw.lstrip())
-    return Cell(raw.strip(), start, start + len(raw.strip()))
+    return TableCell(raw.strip(), start, start + len(raw.strip()))
 
 
 def is_dashes(line: str) -> bool:
@@ -68,11 +65,11 @@ _FENCE = regex(r" {0,3}(?P<mark>`{3,}|~{3,})")
 _CONFLICT = regex(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of the table; `line` counts from 0, `cells` by lower-case name of their column."""
 
     line: int
-    cells: dict[str, Cell]
+    cells: dict[str, TableCell]
 
 
 class MarkdownTable(NamedTuple):
@@ -83,7 +80,7 @@ class MarkdownTable(NamedTuple):
     """Names of the columns, lower case; empty when there is no such table."""
     head: int
     """Line of the head, or -1."""
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     end: int
     """Line behind the last row."""
     conflicts: tuple[int, ...]
@@ -132,7 +129,7 @@ def ends_fenced(data: bytes) -> bool:
 
 def _rows(
     lines: Sequence[str], start: int, columns: Sequence[str], conflicts: frozenset[int]
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     for at in range(start, len(lines)):
         if at in conflicts:
             continue
@@ -142,4 +139,4 @@ def _rows(
             return
         # A row may have fewer cells than the head, and what it has more is ignored (GFM, 4.10
         # Tables).
-        yield Row(at, dict(zip(columns, cells(lines[at]), strict=False)))
+        yield TableRow(at, dict(zip(columns, cells(lines[at]), strict=False)))

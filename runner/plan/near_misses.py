@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from runner.plan.body import Body
-    from runner.plan.fields import Field
-    from runner.plan.inline import Word
+    from runner.plan.fields import PlanField
+    from runner.plan.inline import ListValue
     from runner.plan.source import Source
 
     NearMiss = tuple[Complaint, Severity]
@@ -98,7 +98,7 @@ _LABELS = frozenset((Kind.PARAGRAPH, Kind.HEADING))
 """What may name the file that the fence below it holds."""
 
 
-def _parts(field: Field) -> Iterator[Word]:
+def _parts(field: PlanField) -> Iterator[ListValue]:
     for value in field.values:
         yield from words(value.text)
 
@@ -145,7 +145,7 @@ def severity_of(key: str, value: str, given: Collection[str]) -> Severity:
     return Severity.ERROR if is_mistake else Severity.WARNING
 
 
-def unknown_severity(field: Field, given: Collection[str]) -> Severity:
+def unknown_severity(field: PlanField, given: Collection[str]) -> Severity:
     """The same of a field whose name is none, and resembles one or stands for it."""
     key, name = nearly_key(field.name.text), field.name.text
     value = field.values[0].text if field.values else ""
@@ -179,7 +179,7 @@ def _of_block(found: Sequence[NearMiss], node: Node, source: Source) -> Iterator
         yield from found
 
 
-def _indented(field: Field, given: Collection[str], source: Source) -> Iterator[NearMiss]:
+def _indented(field: PlanField, given: Collection[str], source: Source) -> Iterator[NearMiss]:
     """Tell fields below another field as its items or the following lines of its value."""
     if field.key in _HOLD_NAMES:
         return
@@ -208,7 +208,7 @@ def _too_far_right(found: Sequence[NearMiss], why: str, source: Source, last: in
     return first._replace(message=message, hint=hint), severity
 
 
-def _with_blanks(field: Field) -> Iterator[NearMiss]:
+def _with_blanks(field: PlanField) -> Iterator[NearMiss]:
     """Report paths that are not separated by commas."""
     if field.key not in ("outputs", "inputs"):
         return
@@ -229,7 +229,7 @@ def _with_blanks(field: Field) -> Iterator[NearMiss]:
             yield Complaint(message, hint, *run[1:], len(run.text)), severity
 
 
-def _beside(field: Field, given: Collection[str]) -> Iterator[NearMiss]:
+def _beside(field: PlanField, given: Collection[str]) -> Iterator[NearMiss]:
     """Fields that stand on another field's line: `Type: data | Depends on: none`."""
     run = field.values[0].runs[0] if field.values else None
     if run is None or not field.key or field.key in _TELL:
@@ -381,7 +381,7 @@ _NAMED = regex(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING})?{_REST}", re.MULTILINE)
 """An id that any line begins with: of a file without tasks."""
 
 
-class Listed(NamedTuple):
+class ListedTask(NamedTuple):
     """A line that begins with the id of a task, and is no heading."""
 
     id: str
@@ -394,7 +394,7 @@ class Listed(NamedTuple):
     """Whether it is one of a list, a table or a title, and not the beginning of a sentence."""
 
 
-def find_listed(text: str, *, has_tasks: bool) -> Iterator[Listed]:
+def find_listed(text: str, *, has_tasks: bool) -> Iterator[ListedTask]:
     """Ids that lines begin with, outside of fences; any line where the file has no task at all."""
     pattern = _LISTED if has_tasks else _NAMED
     if not pattern.search(text):
@@ -410,7 +410,7 @@ def find_listed(text: str, *, has_tasks: bool) -> Iterator[Listed]:
         is_row = found["mark"] is not None or line.lstrip().startswith("|")
         is_entry = found["rest"].lstrip("*_`]").startswith((":", " -", " \u2013", " —"))
         title, id_ = _title_of(found["rest"]) or "Title", task_id(found["id"]) or ""
-        yield Listed(id_, found["id"], title, found["mark"], number, is_row or is_entry)
+        yield ListedTask(id_, found["id"], title, found["mark"], number, is_row or is_entry)
 
 
 def _title_of(rest: str) -> str:

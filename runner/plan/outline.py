@@ -1,10 +1,9 @@
 """The plan in outline: what `status` and a run without work need, read without any parser.
 
-A section that is plainly written is scanned, or known in a stretch of such ones that did not
-change. Of the others, a digest leaves out the characters of
-their statuses, so that a section is known again after its status changed. Known sections are walked
-from the file's beginning: each says how long it is, the next one must begin behind it. Only what is
-not known is parsed.
+A plainly written section is scanned, or known from an unchanged stretch. Other sections have a
+digest without the characters of their statuses, so a new status keeps them known. Known sections
+are walked from the file's beginning: each has its length, and the next one must begin behind it.
+Only unknown sections are parsed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from runner.plan.task_ids import heading_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.plan.scanner import Scanned
+    from runner.plan.scanner import ScannedSection
 
 _REST_OF_LINE = regex(rb"[^\r\n]*")
 _HEADING = regex(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
@@ -43,7 +42,7 @@ class Cut(NamedTuple):
     """What follows the value on its line."""
 
 
-class Kept(NamedTuple):
+class DigestStatus(NamedTuple):
     """A status that is part of the digest: missing, or not on one line."""
 
     offset: int
@@ -54,7 +53,7 @@ class Kept(NamedTuple):
     note: str
 
 
-class Known(NamedTuple):
+class KnownTask(NamedTuple):
     """A task as a known section remembers it; `line` counts from the section's first."""
 
     id: str
@@ -65,7 +64,7 @@ class Known(NamedTuple):
     outputs: tuple[str, ...]
     what: str
     proof: str
-    place: Cut | Kept
+    place: Cut | DigestStatus
 
 
 class KnownSection(NamedTuple):
@@ -83,7 +82,7 @@ class KnownSection(NamedTuple):
     title: str
     errors: int
     warnings: int
-    tasks: tuple[Known, ...]
+    tasks: tuple[KnownTask, ...]
 
 
 class OutlineTask(NamedTuple):
@@ -147,7 +146,9 @@ class Outline:
         return {task.id: task.span for task in reversed(self.tasks)}
 
 
-def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
+def find_plain(
+    plain: ScannedSection, start: int, line: int, digests: Callable[[int], Spec]
+) -> Found:
     """A plain section with its place: it begins at byte `start`, on `line`."""
     end, lines, level, title, task = plain
     tasks: tuple[OutlineTask, ...] = ()
@@ -191,7 +192,7 @@ def match_known(
     shift = start
     for task in section.tasks:
         place = task.place
-        if isinstance(place, Kept):
+        if isinstance(place, DigestStatus):
             status, note = Status(place.status), place.note
             at = shift + place.offset
             span = StatusSpan(at, at + place.length, place.before, place.after)
@@ -217,7 +218,7 @@ def match_known(
 
 
 def _make_outline_task(
-    task: Known, first_line: int, status: Status, note: str, span: StatusSpan
+    task: KnownTask, first_line: int, status: Status, note: str, span: StatusSpan
 ) -> OutlineTask:
     return OutlineTask(
         task.id,

@@ -11,7 +11,7 @@ from runner.model import Severity
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, folders_of, glob_fault, is_glob, literal_folder
 from runner.plan.inline import words
-from runner.plan.markdown_table import MarkdownTable, Row, ends_fenced, read_sheet
+from runner.plan.markdown_table import MarkdownTable, TableRow, ends_fenced, read_sheet
 from runner.plan.source import BOM, body_start, line_end_of
 from runner.plan.task_ids import task_id
 from runner.text.ignore_rules import ignore_rules, is_rule
@@ -106,12 +106,12 @@ def _rule(glob: str) -> Callable[[str], bool]:
     return ignore_rules((glob,))
 
 
-def _files_in(row: Row) -> tuple[str, ...]:
+def _files_in(row: TableRow) -> tuple[str, ...]:
     cell = row.cells.get("file")
     return tuple(word.text.removeprefix("./") for word in words(cell.text)) if cell else ()
 
 
-def _owners_in(row: Row, prefixes: tuple[str, ...]) -> tuple[str, ...]:
+def _owners_in(row: TableRow, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     cell = row.cells.get("tasks")
     named = [task_id(word.text, prefixes) for word in words(cell.text)] if cell else []
     return tuple(dict.fromkeys(name for name in named if name))
@@ -156,7 +156,7 @@ def _problems(
 
 
 def _bad_globs(
-    row: Row, sheet: MarkdownTable, path: str, exists: Callable[[str], bool]
+    row: TableRow, sheet: MarkdownTable, path: str, exists: Callable[[str], bool]
 ) -> Iterator[Problem]:
     """Globs that cannot be read; such a row owns the file that is spelled like it, and no other."""
     cell = row.cells.get("file")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.plan.inline import plain, words
-from runner.plan.markdown_table import Row, read_sheet
+from runner.plan.markdown_table import TableRow, read_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class PatternMatch:
     """A pattern that fits, how well, and what it was that fitted."""
 
     pattern: Pattern
@@ -59,7 +59,7 @@ class PatternIndex:
         keywords: Iterable[str],
         forced: Iterable[str] = (),
         limit: int = 3,
-    ) -> tuple[Match, ...]:
+    ) -> tuple[PatternMatch, ...]:
         """The patterns that fit best: forced ones first and always, then by score, then by order.
 
         A domain equal to the task's type counts 3, a common stack 4, a keyword 2 and a word of the
@@ -67,7 +67,7 @@ class PatternIndex:
         """
         wanted = [pattern_id(name) for name in forced]
         by_id = {pattern.id: pattern for pattern in self.patterns}
-        first = [Match(by_id[name], 0, ("forced",)) for name in wanted if name in by_id]
+        first = [PatternMatch(by_id[name], 0, ("forced",)) for name in wanted if name in by_id]
         task = _Wanted(kind, stack, keywords)
         scored = [task.judge(pattern) for pattern in self.patterns if pattern.id not in wanted]
         fitting = sorted((match for match in scored if match.score), key=lambda match: -match.score)
@@ -80,7 +80,7 @@ def pattern_id(text: str) -> str:
     return f"PATTERN-{match[1].zfill(_DIGITS)}" if match else text.strip()
 
 
-def _pattern(row: Row) -> Pattern | None:
+def _pattern(row: TableRow) -> Pattern | None:
     texts = {column: cell.text for column, cell in row.cells.items()}
     name = pattern_id(plain(texts.get("pattern", "")))
     if not _ID.match(name):
@@ -108,10 +108,10 @@ class _Wanted:
         self._stack = {name.casefold() for name in stack}
         self._keywords = {word.casefold() for word in keywords}
 
-    def judge(self, pattern: Pattern) -> Match:
+    def judge(self, pattern: Pattern) -> PatternMatch:
         theirs = {name.casefold() for name in pattern.stack}
         if theirs and self._stack and not theirs & self._stack:
-            return Match(pattern, 0, ())
+            return PatternMatch(pattern, 0, ())
         reasons: list[tuple[int, str]] = []
         if self._kind and pattern.domain == self._kind:
             reasons.append((_DOMAIN, f"domain {pattern.domain}"))
@@ -120,4 +120,6 @@ class _Wanted:
         reasons += [(_KEYWORD, f"keyword {word}") for word in sorted(ours)]
         title = set(_WORD.findall(pattern.title.casefold())) & self._keywords - ours
         reasons += [(_TITLE, f"title {word}") for word in sorted(title)]
-        return Match(pattern, sum(score for score, _ in reasons), tuple(why for _, why in reasons))
+        return PatternMatch(
+            pattern, sum(score for score, _ in reasons), tuple(why for _, why in reasons)
+        )

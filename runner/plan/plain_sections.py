@@ -1,9 +1,8 @@
-"""What a plainly written section says, read from its lines without blocks of Markdown.
+"""Read the fields of a plainly written section from its lines, without blocks of Markdown.
 
-The scanner says which sections are plain: of these every field has a form that is certainly right,
-and below the fields stand paragraphs, flat lists and fences at the margin. Their values are made by
-the readers that all values are made by; what those complain of is left to the reader of sections.
-Held equal to it by the property test that holds the scanner.
+The scanner finds plain sections. Each field has a form that is certainly right; below are only
+paragraphs, flat lists and fences at the margin. The usual readers make the values; what they
+complain of is left to the reader of sections. The scanner's property test holds the two equal.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.model import Task
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
     from runner.plan.outline import Found, OutlineTask
     from runner.plan.status import StatusSpan
 
@@ -78,7 +77,7 @@ def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...
 # --- fields ---------------------------------------------------------------------------
 
 
-def plain_fields(written: bytes, line: int) -> list[Field]:
+def plain_fields(written: bytes, line: int) -> list[PlanField]:
     """The fields of a plain task as they are written, the first on `line` from 0 in the section."""
     heads: list[tuple[Run, list[Run]]] = []
     text = written.decode().removesuffix("\n")
@@ -104,7 +103,7 @@ def _values(
         "outputs": light.outputs,
     }
     values: dict[str, object] = {}
-    fields: dict[str, Field] = {}
+    fields: dict[str, PlanField] = {}
     around, line = Surroundings((), first_line), first_line + first
     for key, raw in raw_fields.items():
         if key in known:

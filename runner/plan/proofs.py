@@ -15,7 +15,7 @@ from runner.text.wording import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
 
 TEST = regex(
     r"(?:\*\*|__|`)?(?P<id>(?>TC[-_ ]?[\w.-]*\w))(?:\*\*|__|`)?\s*+:?\s*+"
@@ -58,7 +58,7 @@ Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
 
 
-def entries(field: Field) -> Iterator[Run]:
+def entries(field: PlanField) -> Iterator[Run]:
     """Every entry as one text; several may stand on a line, between `;` or `<br>`.
 
     Of a fence each line that is no comment is one.
@@ -138,7 +138,7 @@ def _collect(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
     return tuple(found)
 
 
-def test_contracts(field: Field, first_line: int) -> tuple[TestContract, ...]:
+def test_contracts(field: PlanField, first_line: int) -> tuple[TestContract, ...]:
     """`TC-002 (unit): command`; no level means unit."""
     numbered = enumerate(entries(field), start=1)
     return _collect(_test_contract(run, number, first_line) for number, run in numbered)
@@ -206,20 +206,20 @@ def is_bare_command(text: str) -> bool:
     return not is_list and _OF_SENTENCES.isdisjoint(map(str.casefold, words))
 
 
-def contracts(field: Field, first_line: int) -> tuple[Contract, ...]:
+def contracts(field: PlanField, first_line: int) -> tuple[Contract, ...]:
     """`openapi:`, `schema:` and `command:` entries; none where it says why there are none."""
     if no_contracts(field):
         return ()
     return _collect(_contract(run, first_line) for run in entries(field))
 
 
-def no_contracts(field: Field) -> str:
+def no_contracts(field: PlanField) -> str:
     """The reason of `Contracts: none — reason`; empty where there are entries."""
     found = list(entries(field))
     return _without(found[0].text) if len(found) == 1 else ""
 
 
-def no_proof(field: Field) -> str:
+def no_proof(field: PlanField) -> str:
     """The reason of `Proof: none — reason`."""
     text = field.values[0].text if field.values else ""
     reason = _without(text) if len(field.values) == 1 else ""
@@ -261,7 +261,7 @@ def _plain_around_quotes(text: str) -> str:
     return shown + " " * bool(shown and text[done : done + 1].isspace()) + plain(text[done:])
 
 
-def gates(field: Field, first_line: int) -> tuple[GateSpec, ...]:
+def gates(field: PlanField, first_line: int) -> tuple[GateSpec, ...]:
     """`name: command` and `name (network, 60 s): command`."""
     return _collect(_gate(run, first_line) for run in entries(field))
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from runner.plan.markdown import Cuts
-from runner.plan.sections import Reader, Section, read_sections, section_at
+from runner.plan.sections import Section, SectionReader, read_sections, section_at
 from runner.plan.source import BOM, body_start
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _read_changed(
     known = {
         one.start + grown: at for at, one in enumerate(sections) if one.start > len(old) - tail
     }
-    reader = Reader(*named, Cuts(data))
+    reader = SectionReader(*named, Cuts(data))
     offset = sections[0].start if sections else body_start(data)
     line = sections[0].first_line if sections else 1
     ahead = None

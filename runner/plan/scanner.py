@@ -1,11 +1,10 @@
 """A line scanner over bytes: what the outline needs of a section that is plainly written.
 
-Most sections of a long plan are prose below a heading, or a task: a list of known fields with
-values of their usual form, and prose or fences below it. Such a section holds no mistake, and its
-status, needs and outputs are read here by a few regular expressions. Whatever is not certainly of
-this shape (nested headings, setext, HTML, tables, quotes, other list marks, an unknown field, a
-value that needs a second look) is left to the reader of sections, which alone decides what a plan
-means: a property test holds the two equal.
+Such a section is prose below a heading, or a task: a list of known fields with usual values, then
+prose or fences. It holds no mistake, and a few regular expressions read its status, dependencies
+and outputs. Anything else (nested headings, setext, HTML, tables, quotes, other list marks, an
+unknown field, a doubtful value) is left to the reader of sections. That reader alone decides what a
+plan means: a property test holds the two equal.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ class PlainTask(NamedTuple):
     value: StatusSpan
 
 
-class Scanned(NamedTuple):
+class ScannedSection(NamedTuple):
     """A section up to byte `end`: one task, or a chapter that may have the plan's title."""
 
     end: int
@@ -190,7 +189,7 @@ class TaskLines(NamedTuple):
     end: int
 
 
-def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | None:
+def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> ScannedSection | None:
     """The section that begins at a byte; None where it is not certainly of the plain shape."""
     usual = _USUAL.match(data, start)
     scanned = None if usual is None else _scan_usual(data, usual)
@@ -212,10 +211,10 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
     span = value or _before_fields(lines.first)
     named = (lines.id, lines.title, *status)
     task = PlainTask(*named, _kind(kind), needs_in(needs), outputs, span)
-    return Scanned(lines.end, _lines(data, start, lines.end), lines.level, "", task)
+    return ScannedSection(lines.end, _lines(data, start, lines.end), lines.level, "", task)
 
 
-def _scan_usual(data: bytes, usual: re.Match[bytes]) -> Scanned | None:
+def _scan_usual(data: bytes, usual: re.Match[bytes]) -> ScannedSection | None:
     """The section of a usual task; None where its parts are to be asked one by one."""
     _, _, marks, id_, title, status_text, kind, needs, outputs, _, _, following = usual.groups()
     start, end = usual.span()
@@ -236,7 +235,7 @@ def _scan_usual(data: bytes, usual: re.Match[bytes]) -> Scanned | None:
         span = new_tuple(StatusSpan, (*usual.span("status"), "", ""))
     named = (id_.decode(), title.decode(), *status)
     task = new_tuple(PlainTask, (*named, _kind(kind), needs_in(needs), paths, span))
-    return new_tuple(Scanned, (end, _lines(data, start, end), len(marks), "", task))
+    return new_tuple(ScannedSection, (end, _lines(data, start, end), len(marks), "", task))
 
 
 _PENDING = (Status.PENDING, "")
@@ -306,7 +305,7 @@ def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]
     return fields, first, at
 
 
-def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned | None:
+def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> ScannedSection | None:
     """What stands before a task: a heading that is none and prose, up to the next heading."""
     match = _CHAPTER.match(data, start)
     if match is None:
@@ -319,7 +318,7 @@ def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned
     if heading_of(text, prefixes) is not None or nearly_named(text, prefixes):
         return None
     title = title if len(match["level"]) == 1 else ""
-    return Scanned(end, _lines(data, start, end), 0, title, None)
+    return ScannedSection(end, _lines(data, start, end), 0, title, None)
 
 
 def _lines(data: bytes, start: int, end: int) -> int:

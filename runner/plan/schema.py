@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
     from pydantic.functional_validators import BeforeValidator
 
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
 
 
 class Surroundings(NamedTuple):
@@ -39,10 +39,10 @@ class Surroundings(NamedTuple):
     first_line: int
 
 
-Read: TypeAlias = "Callable[[Field, Surroundings], object]"
+Read: TypeAlias = "Callable[[PlanField, Surroundings], object]"
 
 
-def _by(read: Callable[[Field], object]) -> Read:
+def _by(read: Callable[[PlanField], object]) -> Read:
     return lambda field, _: read(field)
 
 
@@ -89,7 +89,7 @@ class Validated(NamedTuple):
     complaints: tuple[Complaint, ...]
 
 
-def validate(fields: Mapping[str, Field], around: Surroundings) -> Validated:
+def validate(fields: Mapping[str, PlanField], around: Surroundings) -> Validated:
     """Fields by key, each with its type in the model; bad ones are left out and complained of.
 
     Where all are good, what reads them is enough: a property test holds it equal to the schema,
@@ -101,7 +101,7 @@ def validate(fields: Mapping[str, Field], around: Surroundings) -> Validated:
         return validate_by_schema(fields, around)
 
 
-def validate_by_schema(fields: Mapping[str, Field], around: Surroundings) -> Validated:
+def validate_by_schema(fields: Mapping[str, PlanField], around: Surroundings) -> Validated:
     """The same by the schema alone."""
     from pydantic import ValidationError
 
@@ -134,7 +134,7 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
     def by(key: str) -> BeforeValidator:
         read = READERS[key]
 
-        def reader(field: Field, info: ValidationInfo) -> object:
+        def reader(field: PlanField, info: ValidationInfo) -> object:
             return read(field, cast("Surroundings", info.context))
 
         return BeforeValidator(reader)

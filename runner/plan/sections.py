@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.plan import edit_spans, lost_tasks, near_misses
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
     from runner.plan.markdown import Piece
     from runner.plan.status import StatusSpan
 else:
@@ -31,7 +31,7 @@ else:
     lost_tasks = lazy_module("runner.plan.lost_tasks")
 
 
-class Written(NamedTuple):
+class PlanCommand(NamedTuple):
     """A `!change` or `!replay` line that a person wrote into a task's section."""
 
     task: str
@@ -54,12 +54,12 @@ class Section:
     tasks: tuple[Task, ...]
     spans: tuple[StatusSpan, ...]
     problems: tuple[Problem, ...]
-    written: tuple[Written, ...]
+    written: tuple[PlanCommand, ...]
 
 
 def read_sections(data: bytes, path: str, prefixes: tuple[str, ...]) -> Iterator[Section]:
     """All sections of a file, in order."""
-    reader = Reader(path, prefixes, Cuts(data))
+    reader = SectionReader(path, prefixes, Cuts(data))
     offset, line = body_start(data), 1
     ahead: Piece | None = None
     while offset < len(data):
@@ -68,7 +68,7 @@ def read_sections(data: bytes, path: str, prefixes: tuple[str, ...]) -> Iterator
         offset, line = section.end, line + section.line_count
 
 
-class Reader(NamedTuple):
+class SectionReader(NamedTuple):
     """What reading a section needs to know besides the bytes."""
 
     path: str
@@ -77,7 +77,7 @@ class Reader(NamedTuple):
 
 
 def section_at(
-    data: bytes, start: int, first_line: int, reader: Reader, ahead: Piece | None = None
+    data: bytes, start: int, first_line: int, reader: SectionReader, ahead: Piece | None = None
 ) -> tuple[Section, Piece | None]:
     """The section that begins at byte `start`, and the piece behind it when that was read too."""
     found = [ahead or piece_at(data, start, first_line, reader.cuts)]
@@ -142,7 +142,7 @@ def _next_heading(nodes: Sequence[Node], index: int) -> int:
 # --- the tasks of a section -----------------------------------------------------------
 
 
-def _section(data: bytes, found: Sequence[Piece], level: int, reader: Reader) -> Section:
+def _section(data: bytes, found: Sequence[Piece], level: int, reader: SectionReader) -> Section:
     first = found[0].source
     end = found[-1].end
     source = (
@@ -197,14 +197,14 @@ def _task_ranges(
 class _Maker:
     """Collects what a section holds, task by task."""
 
-    def __init__(self, source: Source, reader: Reader) -> None:
+    def __init__(self, source: Source, reader: SectionReader) -> None:
         self.source = source
         self.reader = reader
         self.title = ""
         self.tasks: list[Task] = []
         self.spans: list[StatusSpan] = []
         self.problems: list[Problem] = []
-        self.written: list[Written] = []
+        self.written: list[PlanCommand] = []
         self._covered: set[int] = set()
         """Lines at which the blocks of tasks begin."""
 
@@ -232,15 +232,15 @@ class _Maker:
         self.tasks.append(make_task(heading.id, title, line, body, values))
         self.spans.append(edit_spans.status_span(node, below, body, self.source))
         self.written.extend(
-            Written(
+            PlanCommand(
                 heading.id, directive.kind, directive.text, directive.line + self.source.first_line
             )
             for directive in body.directives
         )
 
-    def _fields_by_key(self, body: Body) -> Mapping[str, Field]:
+    def _fields_by_key(self, body: Body) -> Mapping[str, PlanField]:
         """The known fields; a list that is given twice is one list, other repeats are errors."""
-        known: dict[str, Field] = {}
+        known: dict[str, PlanField] = {}
         for field in body.fields:
             if not field.key:
                 self._complain_unknown(field, {one.key for one in body.fields})
@@ -259,7 +259,7 @@ class _Maker:
                 )
         return known
 
-    def _complain_unknown(self, field: Field, given: set[str]) -> None:
+    def _complain_unknown(self, field: PlanField, given: set[str]) -> None:
         near = field_names.suggest_name(field.name.text)
         hint = f'did you mean "{near}"?' if near else "the runner ignores this field"
         complaint = _about(field, f'unknown field "{field.name.text}"', hint)
@@ -273,7 +273,9 @@ class _Maker:
             if node.level == 1 and not self.title:
                 self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
         if headings or len(self._covered) < len(nodes):
-            around = lost_tasks.Around(self.source, self.reader.prefixes, tasks, self._covered)
+            around = lost_tasks.SectionContext(
+                self.source, self.reader.prefixes, tasks, self._covered
+            )
             for near_miss in lost_tasks.find_lost(nodes, around):
                 self._complain(*near_miss)
 
@@ -295,7 +297,7 @@ def problem_of(complaint: Complaint, source: Source, path: str, severity: Severi
     )
 
 
-def _about(field: Field, message: str, hint: str) -> Complaint:
+def _about(field: PlanField, message: str, hint: str) -> Complaint:
     return Complaint(message, hint, field.name.line, field.name.column, len(field.name.text))
 
 

@@ -17,7 +17,7 @@ from runner.plan.values import locate_values
 
 if TYPE_CHECKING:
     from runner.model import Task
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
 
 
 _REMEMBERED = 64
@@ -33,7 +33,7 @@ class Position(NamedTuple):
     source_line: str
 
 
-class Places:
+class Spans:
     """The places of one file. Keeps no place of its own: a section is read again when asked for."""
 
     def __init__(self, data: bytes, path: str) -> None:
@@ -41,7 +41,7 @@ class Places:
         self._data = data
         # By the line of their heading; no cache around a method of its own, which would hold all of
         # the text until somebody looks for cycles.
-        self._known: dict[int, tuple[Field, ...]] = {}
+        self._known: dict[int, tuple[PlanField, ...]] = {}
 
     def heading(self, task: Task) -> Position:
         """The heading of a task."""
@@ -73,14 +73,14 @@ class Places:
         line = task.line + run.line
         return Position(line, run.column + 1, max(1, len(run.text)), self._line(line))
 
-    def _read(self, line: int) -> tuple[Field, ...]:
+    def _read(self, line: int) -> tuple[PlanField, ...]:
         if line not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[line] = self._read_fields(line)
         return self._known[line]
 
-    def _read_fields(self, line: int) -> tuple[Field, ...]:
+    def _read_fields(self, line: int) -> tuple[PlanField, ...]:
         """The fields of the section whose heading is on `line`; their lines count from it."""
         start = self._starts[line - 1]
         if self._may_scan and (lines := task_lines(self._data, start)):
@@ -113,7 +113,7 @@ class Places:
         return text_of(self._data[self._starts[line - 1] : ends[0]]).rstrip("\n")
 
 
-def _at(field: Field, text: str) -> Run | None:
+def _at(field: PlanField, text: str) -> Run | None:
     """Where `text` stands among the values of a field."""
     for entry in locate_values(field):
         spelled = plain(entry.text)

@@ -222,7 +222,7 @@ _LONGEST_TRACEBACK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TypeReading:
     """One row that a task is taken for, and by what; no type where nothing tells."""
 
     type: TaskType | None = None
@@ -240,14 +240,14 @@ class Reading:
 class WorkType:
     """The kind and the domain of a task."""
 
-    kind: Reading = Reading()
-    domain: Reading = Reading()
+    kind: TypeReading = TypeReading()
+    domain: TypeReading = TypeReading()
 
     def __str__(self) -> str:
         """As it is recorded: `bugfix (title: fix), auth (title: login)`."""
         return ", ".join(filter(None, map(str, self)))
 
-    def __iter__(self) -> Iterator[Reading]:
+    def __iter__(self) -> Iterator[TypeReading]:
         yield from (self.kind, self.domain)
 
     @property
@@ -276,41 +276,41 @@ def classify(task: Task, planned: str = "") -> WorkType:
         or (_find_defect(task) if table is KINDS else None)
         or _read(table, task)
         or _find_named(table, planned, "plan")
-        or Reading()
+        or TypeReading()
         for table in (KINDS, DOMAINS)
     )
     return WorkType(kind, domain)
 
 
-def _find_named(table: tuple[TaskType, ...], word: str, by: str) -> Reading | None:
-    return next((Reading(row, by, word) for row in table if word and row.is_named(word)), None)
+def _find_named(table: tuple[TaskType, ...], word: str, by: str) -> TypeReading | None:
+    return next((TypeReading(row, by, word) for row in table if word and row.is_named(word)), None)
 
 
-def _find_defect(task: Task) -> Reading | None:
+def _find_defect(task: Task) -> TypeReading | None:
     for by, text in (("title", task.title), ("prose", task.prose[:_LONGEST_TRACEBACK])):
         if found := _FAILS.search(text):
-            return Reading(KINDS[0], by, found[0].strip(" :(").partition(" (")[0].casefold())
+            return TypeReading(KINDS[0], by, found[0].strip(" :(").partition(" (")[0].casefold())
     return None
 
 
-def _read(table: tuple[TaskType, ...], task: Task) -> Reading | None:
+def _read(table: tuple[TaskType, ...], task: Task) -> TypeReading | None:
     """The row that the title begins with, else that all files show, else that a word names."""
     signs = [sign for row in table for sign in _find_signs(row, task)]
     if signs:
         return min(signs, key=lambda sign: sign[0])[1]
     found = _CREATES.match(task.title) if table is KINDS else None
-    return Reading(KINDS[-1], "title", found[0].casefold()) if found else None
+    return TypeReading(KINDS[-1], "title", found[0].casefold()) if found else None
 
 
-def _find_signs(row: TaskType, task: Task) -> Iterator[tuple[int, Reading]]:
+def _find_signs(row: TaskType, task: Task) -> Iterator[tuple[int, TypeReading]]:
     """What speaks for a row, the strongest with the lowest number."""
     words = re.compile(rf"\b(?:{row.words})\b", re.IGNORECASE)
     if found := words.search(task.title):
-        yield found.start() + bool(found.start()), Reading(row, "title", found[0].casefold())
+        yield found.start() + bool(found.start()), TypeReading(row, "title", found[0].casefold())
     if row.files and task.outputs and all(re.search(row.files, path) for path in task.outputs):
-        yield 1, Reading(row, "files", task.outputs[0])
+        yield 1, TypeReading(row, "files", task.outputs[0])
     if found := words.search(" ".join(task.keywords)):
-        yield len(task.title) + 1, Reading(row, "keywords", found[0].casefold())
+        yield len(task.title) + 1, TypeReading(row, "keywords", found[0].casefold())
 
 
 def describe_type(given: str, work: WorkType) -> str:

@@ -13,7 +13,7 @@ from runner.model import Severity
 from runner.plan.diagnostic import Problem
 from runner.plan.field_names import parse_name
 from runner.plan.inline import plain
-from runner.plan.lost_tasks import Behind
+from runner.plan.lost_tasks import PreviousSection
 from runner.plan.markdown import Kind, pieces
 from runner.plan.near_misses import find_listed
 from runner.text.wording import join_few
@@ -21,7 +21,7 @@ from runner.text.wording import join_few
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.plan.markdown import Item, Node
+    from runner.plan.markdown import ListItem, Node
     from runner.plan.sections import Section
     from runner.plan.source import Source
 
@@ -66,8 +66,8 @@ def name_unwritten(
     lists: Iterable[UnwrittenTasks], ids: Iterable[str], path: str
 ) -> Iterator[Problem]:
     """Warn of each list, with headings that would make tasks of its items."""
-    number = max((Behind.of(id_, 0).number for id_ in ids), default=0)
-    behind = Behind(number, 0)
+    number = max((PreviousSection.of(id_, 0).number for id_ in ids), default=0)
+    behind = PreviousSection(number, 0)
     for one in lists:
         headings = []
         for title in one.titles:
@@ -95,7 +95,7 @@ def _may_hold_work(node: Node, above: Node | None, first: Node, source: Source) 
     return is_numbered and (not label or bool(_WORK.search(label)))
 
 
-def _has_box(item: Item, source: Source) -> bool:
+def _has_box(item: ListItem, source: Source) -> bool:
     match = _ITEM.match(source.lines[item.start])
     return bool(match and match["box"])
 
@@ -112,7 +112,7 @@ def _read_titles(node: Node, source: Source) -> Sequence[str]:
     return [title for _, title in open_] if is_work else ()
 
 
-def _is_title(text: str, item: Item) -> bool:
+def _is_title(text: str, item: ListItem) -> bool:
     """Whether the first line of an item is a short phrase: no sentence, field, link or id."""
     first = next(iter(item.children), None)
     if first is None or first.kind is not Kind.PARAGRAPH or "\n" in first.text:

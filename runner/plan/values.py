@@ -12,7 +12,7 @@ from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Sta
 from runner.model.task import PRIORITIES
 from runner.plan import status as statuses
 from runner.plan.globs import LONGEST_PATH
-from runner.plan.inline import EMPTY_WORDS, Word, literal, plain, words
+from runner.plan.inline import EMPTY_WORDS, ListValue, literal, plain, words
 from runner.plan.task_ids import task_id
 from runner.text.wording import did_you_mean
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from enum import StrEnum
 
-    from runner.plan.fields import Field
+    from runner.plan.fields import PlanField
     from runner.plan.source import Run
 
     Choice = TypeVar("Choice", bound=StrEnum)
@@ -78,7 +78,7 @@ class Located(NamedTuple):
     code: bool
 
 
-def locate_values(field: Field, *, code_alone: bool = True) -> Iterator[Located]:
+def locate_values(field: PlanField, *, code_alone: bool = True) -> Iterator[Located]:
     """All values of a field that holds a list of them."""
     for value in field.values:
         for run in value.runs:
@@ -86,17 +86,17 @@ def locate_values(field: Field, *, code_alone: bool = True) -> Iterator[Located]
                 yield _locate(word, run)
 
 
-def _locate(word: Word, run: Run) -> Located:
+def _locate(word: ListValue, run: Run) -> Located:
     return Located(word.text, run.line, run.column + word.start, word.end - word.start, word.code)
 
 
-def whole(field: Field) -> str:
+def whole(field: PlanField) -> str:
     """The first value as a reader sees it; empty for `none` and dashes."""
     text = plain(field.values[0].text) if field.values else ""
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
-def complain(field: Field, message: str, hint: str) -> BadValueError:
+def complain(field: PlanField, message: str, hint: str) -> BadValueError:
     """A complaint about the whole value of a field."""
     line, column = field.start
     last_line, last = field.end
@@ -112,7 +112,7 @@ def complain_at(value: Located, message: str, hint: str) -> Complaint:
 # --- single words ---------------------------------------------------------------------
 
 
-def status(field: Field) -> tuple[Status, str]:
+def status(field: PlanField) -> tuple[Status, str]:
     """One of the five, then optionally a note."""
     text = field.values[0].text if field.values else ""
     read = statuses.read_status(text)
@@ -128,17 +128,17 @@ def status(field: Field) -> tuple[Status, str]:
     return read
 
 
-def word(field: Field) -> str:
+def word(field: PlanField) -> str:
     """A word or two, lower case."""
     return whole(field).casefold()
 
 
-def name(field: Field) -> str:
+def name(field: PlanField) -> str:
     """A name, as written."""
     return whole(field)
 
 
-def command(field: Field) -> str:
+def command(field: PlanField) -> str:
     """A shell line."""
     text = literal(field.values[0].text) if field.values else ""
     if text.startswith(("|", ">")):
@@ -147,10 +147,10 @@ def command(field: Field) -> str:
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
-def choice(kind: type[Choice], what: str) -> Callable[[Field], Choice | None]:
+def choice(kind: type[Choice], what: str) -> Callable[[PlanField], Choice | None]:
     """A reader of one of the values of `kind`."""
 
-    def read(field: Field) -> Choice | None:
+    def read(field: PlanField) -> Choice | None:
         text = whole(field).casefold()
         known = [entry.value for entry in kind]
         if text and text not in known:
@@ -161,7 +161,7 @@ def choice(kind: type[Choice], what: str) -> Callable[[Field], Choice | None]:
     return read
 
 
-def yes_or_no(field: Field) -> bool | None:
+def yes_or_no(field: PlanField) -> bool | None:
     """Yes or no; nothing leaves the default."""
     text = whole(field).casefold()
     if text and text not in _YES:
@@ -169,7 +169,7 @@ def yes_or_no(field: Field) -> bool | None:
     return _YES.get(text)
 
 
-def network(field: Field) -> Network:
+def network(field: PlanField) -> Network:
     """Yes, registries, loopback or no."""
     text = whole(field).casefold()
     as_bool = _YES.get(text)
@@ -181,7 +181,7 @@ def network(field: Field) -> Network:
 _PRIORITY_WORDS = {"urgent": 0, "highest": 0, "normal": 2, "backlog": 4}
 
 
-def priority(field: Field) -> int | None:
+def priority(field: PlanField) -> int | None:
     """A rank from 0, the most urgent, to 4."""
     text = whole(field).casefold()
     if not text or text in EMPTY_WORDS:
@@ -195,7 +195,7 @@ def priority(field: Field) -> int | None:
     return PRIORITIES.index(text)
 
 
-def model(field: Field) -> str:
+def model(field: PlanField) -> str:
     """A model's name, as the agent program or the provider knows it."""
     text = whole(field).strip("`")
     if text and not re.fullmatch(r"[A-Za-z0-9][^\s`]*", text):
@@ -203,7 +203,7 @@ def model(field: Field) -> str:
     return text
 
 
-def percent(field: Field) -> float | None:
+def percent(field: PlanField) -> float | None:
     """A percentage from 0 to 100."""
     text = whole(field)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:%|percent)?", text, re.IGNORECASE)
@@ -228,7 +228,7 @@ def seconds_in(text: str) -> float | None:
     return total if total <= _LONGEST_DURATION and not odd else None
 
 
-def duration(field: Field) -> float | None:
+def duration(field: PlanField) -> float | None:
     """Seconds of a duration such as `10 minutes`."""
     text = whole(field)
     seconds = seconds_in(text)
@@ -242,18 +242,18 @@ def duration(field: Field) -> float | None:
 # --- lists of words -------------------------------------------------------------------
 
 
-def texts(field: Field) -> tuple[str, ...]:
+def texts(field: PlanField) -> tuple[str, ...]:
     """Values between commas, without emphasis."""
     return tuple(entry.text if entry.code else plain(entry.text) for entry in locate_values(field))
 
 
-def sentences(field: Field) -> tuple[str, ...]:
+def sentences(field: PlanField) -> tuple[str, ...]:
     """Every item as one text, its Markdown kept."""
     collapsed = (" ".join(value.text.split()) for value in field.values)
     return tuple(text for text in collapsed if text.casefold() not in EMPTY_WORDS)
 
 
-def paths(field: Field) -> tuple[str, ...]:
+def paths(field: PlanField) -> tuple[str, ...]:
     """Paths and globs, relative to the project; a remark behind one is dropped."""
     found: list[str] = []
     bad: list[Complaint] = []
@@ -268,7 +268,7 @@ def paths(field: Field) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def outputs(field: Field) -> tuple[str, ...]:
+def outputs(field: PlanField) -> tuple[str, ...]:
     """Paths and globs a task may write, or `any`."""
     found = paths(field)
     anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
@@ -305,7 +305,7 @@ def path_complaint(path: str) -> tuple[str, str] | None:
     return None
 
 
-def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
+def ids(field: PlanField, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     """Task ids, in the spelling used everywhere."""
     found: list[str] = []
     bad: list[Complaint] = []
@@ -328,7 +328,7 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def resources(field: Field) -> tuple[Resource, ...]:
+def resources(field: PlanField) -> tuple[Resource, ...]:
     """Scarce things such as `gpu 1, memory 4GB`; no amount means 1."""
     found: list[Resource] = []
     bad: list[Complaint] = []
@@ -348,7 +348,7 @@ def _nothing(amount: str) -> str:
     return "more than 0" if amount and amount_of(amount) == 0 else ""
 
 
-def requirements(field: Field) -> tuple[Requirement, ...]:
+def requirements(field: PlanField) -> tuple[Requirement, ...]:
     """`root`, `secret NAME` and `tool NAME`."""
     found: list[Requirement] = []
     bad: list[Complaint] = []
@@ -367,7 +367,7 @@ def requirements(field: Field) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def budget(field: Field) -> Budget:
+def budget(field: PlanField) -> Budget:
     """`5 attempts, 30 minutes, 200k tokens, $5` in any subset."""
     found: dict[str, float] = {}
     for entry in locate_values(field):

@@ -70,7 +70,7 @@ class Grounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommandCgroups:
     """The groups of one command, empty before it starts and when it is over."""
 
     unified: str
@@ -180,7 +180,7 @@ def _find_kept(folder: str, base: str, names: tuple[str, ...]) -> tuple[str, ...
     return known
 
 
-def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
+def group_for(limits: Limits, grounds: Grounds | None = None) -> CommandCgroups | None:
     """A new group that holds what these limits ask for; `None` where none can be made."""
     grounds = grounds or our_grounds()
     memory, processes = limits.together, limits.processes
@@ -197,7 +197,7 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
         for base, values in wanted
     ]
     first = tuple(filter(None, made[1:]))
-    return Group(made[0], first, limits) if any(made) else None
+    return CommandCgroups(made[0], first, limits) if any(made) else None
 
 
 def _values_of_blkio(limits: Limits) -> dict[str, int | str | None]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.process.base import Prepared
-    from runner.process.cgroups import Group
+    from runner.process.cgroups import CommandCgroups
     from runner.process.output import Output
 
 
@@ -40,7 +40,7 @@ _POLL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SandboxReport:
     """The sandbox's own error on its own channel."""
 
     left_behind: int = 0
@@ -59,7 +59,7 @@ class Child:
     """
 
     def __init__(
-        self, prepared: Prepared, stdin: bytes, output: Output, group: Group | None = None
+        self, prepared: Prepared, stdin: bytes, output: Output, group: CommandCgroups | None = None
     ) -> None:
         self._output = output
         self._leave = prepared.leave
@@ -203,7 +203,7 @@ class Child:
             self._leave()
 
     @property
-    def report(self) -> Report:
+    def report(self) -> SandboxReport:
         """The report of the sandbox about this command."""
         return _read_report(bytes(self._reports))
 
@@ -262,7 +262,7 @@ class Child:
             self._stdin = None
 
 
-def _read_report(output: bytes) -> Report:
+def _read_report(output: bytes) -> SandboxReport:
     """The last lines of the sandbox's shell: what `times` says, and `left N`.
 
     Without them, it never came so far.
@@ -272,10 +272,12 @@ def _read_report(output: bytes) -> Report:
     if len(last) == 2 and last[0] == b"left" and last[1].isdigit():  # noqa: PLR2004 - "left N"
         spent = _TIMES.fullmatch(b"".join(lines[-3:-1]))
         words = lines[:-3] if spent else lines[:-1]
-        return Report(int(last[1][:9]), "", b"".join(words), _seconds(spent) if spent else None)
+        return SandboxReport(
+            int(last[1][:9]), "", b"".join(words), _seconds(spent) if spent else None
+        )
     refused = any(line.startswith(b"bwrap: ") for line in lines)
     text = output.decode("utf-8", "replace").strip()
-    return Report(0, f"the sandbox could not be created: {text}" if refused else "", output)
+    return SandboxReport(0, f"the sandbox could not be created: {text}" if refused else "", output)
 
 
 def _seconds(spent: re.Match[bytes]) -> float:
@@ -289,8 +291,8 @@ def _seconds(spent: re.Match[bytes]) -> float:
 
 
 def plant(
-    prepared: Prepared, group: Group | None, *, piped: bool, on_terminal: bool = False
-) -> tree.Tree:
+    prepared: Prepared, group: CommandCgroups | None, *, piped: bool, on_terminal: bool = False
+) -> tree.ProcessTree:
     """Start it; its options and its filter come in files, where the sandbox takes them so.
 
     `on_terminal`: with our own input and output in place of pipes.

@@ -1,11 +1,8 @@
-"""Processes that stay and are spoken with, line by line, until they are closed.
+"""Processes that stay and talk line by line until they are closed.
 
-A command that stays and is spoken with, line by line, in its sandbox, until it is closed.
-
-A child of ours that stays: a line is asked, a line is answered, until it is closed.
-
-For work of our own that would else take turns with everything in this process: one interpreter
-runs one thread at a time. No sandbox and no command of anybody's: it is our code, with our rights.
+One kind is a command in its sandbox. Another is a child for our own code, with our rights and no
+sandbox. In this process that code would take turns with all else: one interpreter runs one thread
+at a time.
 """
 
 from __future__ import annotations

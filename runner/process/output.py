@@ -1,8 +1,7 @@
 """The output of a command: redacted while it streams, bounded, kept in a file, its end at hand.
 
-The new lines of a command: all of them, or the last of very many.
-
-The last bytes of a stream, and how they are redacted where the ones before them are gone.
+It gives the new lines, all or the last of very many. The end is redacted even where the bytes
+before it are gone.
 """
 
 from __future__ import annotations

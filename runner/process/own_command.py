@@ -1,8 +1,7 @@
-"""Commands that are no task's: of this very program, and a person's own that says a secret.
+"""Run commands that belong to no task: this program itself, and a person's secret commands.
 
-Commands of this very program, each in a process of its own, with our own rights.
-
-A person's own command that says a secret: its output is never kept, shown or written.
+Each runs in a process of its own, with our own rights. The output of a command that prints a secret
+is never kept, shown or written.
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ lease that it was kept from giving back stands in everybody's way until it lapse
 class OwnCommand:
     """`runner …` as a child without a terminal; an open resource until it has ended.
 
-    What it says goes into files without a name, so it waits for nobody to read; it hears nothing,
-    or the file `stdin`. With `stays` it is
-    a session of its own that outlives us, as a run does that somebody began from elsewhere.
-    Raises OSError where it cannot start.
+    Its output goes into files without a name, so it waits for no reader. Its input is empty, or the
+    file `stdin`. With `stays` its session is its own and outlives us, as for a run started from
+    elsewhere. Raises OSError where it cannot start.
     """
 
     def __init__(
@@ -190,7 +188,7 @@ _MOST = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OwnCommandResult:
     """What it came to; neither is shown by its representation."""
 
     value: str = ""
@@ -207,7 +205,7 @@ def ask_for_secret(
     environ: Mapping[str, str],
     cancelled: Callable[[], bool] = lambda: False,
     seconds: float = SECONDS,
-) -> Answer:
+) -> OwnCommandResult:
     """What a shell line says on its standard output, without the line end.
 
     It runs with the person's own rights and environment, as they would type it, without a
@@ -217,7 +215,7 @@ def ask_for_secret(
     try:
         asked = plant_apart(environ, lambda env: _start(line, root, env))
     except OSError as error:
-        return Answer(trouble=f"it cannot start: {error.strerror}")
+        return OwnCommandResult(trouble=f"it cannot start: {error.strerror}")
     until = effects.monotonic() + seconds
     while True:
         try:
@@ -228,7 +226,7 @@ def ask_for_secret(
             if cancelled() or effects.monotonic() > until:
                 _end(asked)
                 late = f"it printed nothing within {seconds:g} s"
-                return Answer(trouble="it was cancelled" if cancelled() else late)
+                return OwnCommandResult(trouble="it was cancelled" if cancelled() else late)
         else:
             return _read(output, asked.returncode)
 
@@ -254,17 +252,17 @@ def _end(asked: subprocess.Popen[bytes]) -> None:
     asked.wait()
 
 
-def _read(output: bytes, code: int) -> Answer:
+def _read(output: bytes, code: int) -> OwnCommandResult:
     if code:
-        return Answer(trouble=f"it ended with exit code {code}")
+        return OwnCommandResult(trouble=f"it ended with exit code {code}")
     if len(output) > _MOST:
-        return Answer(trouble="it printed more than 64 kB")
+        return OwnCommandResult(trouble="it printed more than 64 kB")
     try:
         value = output.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        return Answer(trouble="it printed text that is not UTF-8")
+        return OwnCommandResult(trouble="it printed text that is not UTF-8")
     if "\0" in value:
-        return Answer(trouble="it printed a NUL byte, which no variable can contain")
+        return OwnCommandResult(trouble="it printed a NUL byte, which no variable can contain")
     if len(value.strip()) < 4:  # noqa: PLR2004  what redaction would blot out ordinary text by
-        return Answer(trouble="it printed fewer than 4 characters, too few to redact")
-    return Answer(value)
+        return OwnCommandResult(trouble="it printed fewer than 4 characters, too few to redact")
+    return OwnCommandResult(value)

@@ -17,7 +17,7 @@ from runner.errors import ExitCode, RunnerError, refusal_of
 from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Ended, Ran
-from runner.process.cgroups import Group, group_for
+from runner.process.cgroups import CommandCgroups, group_for
 from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
@@ -81,7 +81,7 @@ def begin(
     *,
     tell: Callable[[str], None] | None = None,
     cancelled: threading.Event | None = None,
-) -> Course | Ran:
+) -> RunningCommand | Ran:
     """Start a command as `run` does and leave it to itself; how it ended where it did not start."""
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
@@ -94,7 +94,7 @@ def begin(
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     if command.network is Network.REGISTRIES and not sandbox.encloses:
         output.take(_NOT_HELD)
-    return Course(command, child, output, tell or _nobody, cancelled, began)
+    return RunningCommand(command, child, output, tell or _nobody, cancelled, began)
 
 
 def _nobody(_line: str) -> None:
@@ -122,7 +122,7 @@ def _start(
     raise AssertionError
 
 
-def make_group(command: Command) -> Group | None:
+def make_group(command: Command) -> CommandCgroups | None:
     """The group that holds a command's bounds, on the disk that its tree lies on."""
     return group_for(with_device(command.limits, command.place.tree))
 
@@ -136,7 +136,7 @@ def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
-class Course:
+class RunningCommand:
     """One running command with the patience it is met with; open until it is waited for."""
 
     def __init__(

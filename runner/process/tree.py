@@ -55,7 +55,7 @@ _BLUR = 200
 # What this process has running is a fact about the process, hence not passed around. The lock
 # is held while a child starts, so that no other thread sees one that is not yet written down.
 _lock = threading.Lock()
-_running: dict[int, Tree] = {}
+_running: dict[int, ProcessTree] = {}
 _begun: dict[Path | None, int] = {}
 _signalled: set[int] = set()
 _wrappers: set[str] = set()
@@ -82,7 +82,7 @@ def _prefix(pid: int, outer: str | None) -> str:
     return f"{outer}/{pid}.{started}." if outer else f"{pid}.{started}."
 
 
-class Tree:
+class ProcessTree:
     """A command's first process with all its descendants; open until `close`."""
 
     def __init__(
@@ -207,7 +207,7 @@ def plant(
     start: Callable[[], Popen[bytes]],
     wrapper: str = "",
     within: Path | None = None,
-) -> Tree:
+) -> ProcessTree:
     """Start a command's first process, which must begin a session. Raises what `start` raises.
 
     `wrapper` is the name of a sandbox's own processes, "" where there is none; `within` the one
@@ -221,7 +221,7 @@ def plant(
         # one must not count as older than its command.
         started = ticks()
         _begun[within] = _begun.get(within, 0) + 1
-        tree = Tree(mark, start(), started, wrapper, within)
+        tree = ProcessTree(mark, start(), started, wrapper, within)
         _running[tree.first.pid] = tree
     return tree
 

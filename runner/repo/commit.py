@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.repo.configuration import Signing
     from runner.repo.head import Head
     from runner.repo.read import Repository
-    from runner.repo.trees import Written
+    from runner.repo.trees import WrittenChange
 
 _WHY = "runner: land"
 _MANY = 64
@@ -42,7 +42,7 @@ class Commit:
 def commit_tree(
     repo: Repository,
     parent: str | None,
-    changes: Sequence[Written],
+    changes: Sequence[WrittenChange],
     message: str,
     *,
     sign: bool = True,
@@ -84,7 +84,7 @@ def sign_off(repo: Repository, message: str) -> str:
 
 
 def _make_commit(
-    repo: Repository, parent: str | None, changes: Sequence[Written], message: str
+    repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Commit:
     """The commit, object by object."""
     write = repo.write_object
@@ -102,7 +102,7 @@ def _make_commit(
 
 
 def _import_commit(
-    repo: Repository, parent: str | None, changes: Sequence[Written], message: str
+    repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Commit:
     """The same by one process: a disk syncs a pack in the time that it takes for one object."""
     stream = b"".join(_stream(repo, parent, changes, message))
@@ -138,7 +138,7 @@ def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
 
 
 def _stream(
-    repo: Repository, parent: str | None, changes: Sequence[Written], message: str
+    repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Iterator[bytes]:
     """What git-fast-import(1) reads: one commit, its names printed, its ref taken away again."""
     ref = f"refs/runner/commit-{effects.new_id()}".encode()
@@ -159,7 +159,7 @@ def _stream(
     yield b'\nget-mark :1\nls :1 ""\nreset %b\nfrom %b\n\ndone\n' % (ref, repo.zeros().encode())
 
 
-def _deletions_first(changes: Iterable[Written]) -> list[Written]:
+def _deletions_first(changes: Iterable[WrittenChange]) -> list[WrittenChange]:
     # A file may become a folder: put before the deletion of the file, `a/b` would be taken away
     # with `a` (git-fast-import(1), filedelete and filemodify).
     return sorted(changes, key=lambda change: (change.content is not None, change.path))

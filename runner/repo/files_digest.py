@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.repo.read import Repository
-    from runner.repo.trees import Prefix, TreeChange, Written
+    from runner.repo.trees import Prefix, TreeChange, WrittenChange
 
 _LINE = regex(rf"^{FILES}: .*\n?", re.MULTILINE)
 
 
 def with_digest(
-    repository: Repository, parent: str | None, changes: Sequence[Written], message: str
+    repository: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> str:
     """A message that ends in trailers, with the digest of what `changes` make of `parent`."""
     objects = repository.objects()

@@ -22,7 +22,7 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from runner.repo.git import Answer
+    from runner.repo.git import GitResult
 
 PROTOCOLS = "file:git:http:https:ssh"
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
@@ -254,7 +254,7 @@ def _ask(
     *words: str,
     seconds: float = _SECONDS,
     stopped: Callable[[], bool] | None = None,
-) -> Answer:
+) -> GitResult:
     """Git in a folder that is in no repository, so that only the person's own files count."""
     kept = {name: value for name, value in environ.items() if not _is_of_a_repository(name)}
     variables = {

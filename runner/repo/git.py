@@ -45,7 +45,7 @@ Outputs: TypeAlias = "tuple[bytes, bytes]"
 T = TypeVar("T")
 
 
-class Running(Protocol):
+class RunningProcess(Protocol):
     """The part of a started process that is used here; `subprocess.Popen` has it."""
 
     pid: int
@@ -92,7 +92,7 @@ class UnusualError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GitResult:
     """What one git process gave back."""
 
     exit: int
@@ -131,7 +131,7 @@ class Git:
         """The one line that a git command answers, without its end; raises GitError."""
         return text(self.run(*words)).removesuffix("\n")
 
-    def ask(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> Answer:
+    def ask(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> GitResult:
         """What one git command answers, whatever its exit code."""
         process = self.start(*words)
         try:
@@ -146,7 +146,7 @@ class Git:
             _end(process, patience=0)
             raise GitTimeoutError(words[0], f"timed out after {seconds:.1f} seconds", -9)
         out, stderr = outputs
-        return Answer(process.returncode, out, stderr.decode(errors="replace"))
+        return GitResult(process.returncode, out, stderr.decode(errors="replace"))
 
     def transact(self, *words: str, update: bytes, decide: Callable[[], bool]) -> bool:
         """Have git prepare an update of refs, and commit it if `decide` says so under its locks.
@@ -171,7 +171,7 @@ class Git:
                 _end(process, patience=0)
         return commits and process.returncode == 0
 
-    def start(self, *words: str) -> Running:
+    def start(self, *words: str) -> RunningProcess:
         """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
         env = self._variables()
         stripped = [option for name in safe_config.find_unwanted(env) for option in ("-u", name)]
@@ -182,7 +182,7 @@ class Git:
         argv = [*before, "git", "-C", str(self.folder), *words]
         effects.step("git", words[0])
         running = _wrap_process(stranger, argv, env)
-        process: Running | None = running.proc
+        process: RunningProcess | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
             raise GitError(words[0], "it did not start", -1)
@@ -201,7 +201,7 @@ class BatchProcess:
         self._git = git
         self._words = words
         self._lock = Lock()
-        self._process: Running | None = None
+        self._process: RunningProcess | None = None
 
     def ask(self, question: bytes, read: Callable[[IO[bytes]], T]) -> T:
         """Ask, and read the answer; a process that ended is started again once.
@@ -293,7 +293,7 @@ def _read_object(answer: IO[bytes]) -> tuple[str, bytes] | None:
     return words[1].decode(), content
 
 
-def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Outputs | None:
+def _outputs(process: RunningProcess, seconds: float, stdin: bytes | None = None) -> Outputs | None:
     """Both outputs to their end, or None when that did not come in time."""
     try:
         return process.communicate(stdin, timeout=seconds)
@@ -305,7 +305,7 @@ def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Ou
 
 
 def _communicate(
-    process: Running, seconds: float, stdin: bytes, stopped: Callable[[], bool] | None
+    process: RunningProcess, seconds: float, stdin: bytes, stopped: Callable[[], bool] | None
 ) -> Outputs | None:
     """The same, given up as soon as nobody wants it. Raises StoppedError."""
     if stopped is None:
@@ -321,7 +321,7 @@ def _communicate(
     return None
 
 
-def _end(process: Running, patience: float) -> None:
+def _end(process: RunningProcess, patience: float) -> None:
     """Let it finish, then ask it to stop (git takes its locks away), then end its session.
 
     Its children go with it, those in sessions of their own, too: a signing program may start some.

@@ -40,7 +40,7 @@ _COPIED = 0o600
 """Mode of a copy; with the right to execute where the file has it."""
 
 
-class Refused(NamedTuple):
+class RefusedMatch(NamedTuple):
     """A match that is not copied."""
 
     name: str
@@ -58,7 +58,7 @@ class Matches:
 
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """By the outermost folder that git ignores whole (`data/`), else by the file itself."""
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedMatch, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def find_matches(
         return _match(repository, patterns, leaves_out)
     except GitTimeoutError:
         why = f"git did not find all matches within {_SECONDS:.0f} seconds"
-        return Matches(refused=(Refused("files in .worktreeinclude", why),))
+        return Matches(refused=(RefusedMatch("files in .worktreeinclude", why),))
 
 
 def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], bool]) -> Matches:
@@ -99,7 +99,7 @@ def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], 
     refused = []
     for path in (path for path in named if path in ignored):
         if why := _find_obstacle(repository.folders.top, path):
-            refused.append(Refused(path, why))
+            refused.append(RefusedMatch(path, why))
             continue
         whole = next((one for one in _folders_above(path) if one in ignored), path)
         groups.setdefault(whole, []).append(path)
@@ -107,7 +107,7 @@ def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], 
         size = sum(_size(repository.folders.top, path) for path in groups[name])
         if size > LARGEST:
             why = f"{format_size(size)}, more than {format_size(LARGEST)}"
-            refused.append(Refused(name, why))
+            refused.append(RefusedMatch(name, why))
             del groups[name]
     return Matches(tuple((name, tuple(paths)) for name, paths in groups.items()), tuple(refused))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.repo.git import Git
-    from runner.repo.trailers import Message, WaiverTrailer
+    from runner.repo.trailers import CommitMessage, WaiverTrailer
     from runner.repo.trees import Prefix
 
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
@@ -65,7 +65,7 @@ def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[Wa
 
 def _log(
     git: Git, prefix: Prefix, tips: tuple[str, ...], names: tuple[str, ...], limit: int = 0
-) -> Iterator[tuple[tuple[str, str, str, str], Message]]:
+) -> Iterator[tuple[tuple[str, str, str, str], CommitMessage]]:
     """Each of the project's commits with a line of one of these trailers; its headers first."""
     ours = ("--fixed-strings", *(f"--grep={name}: " for name in names))
     # With --grep git counts the commits that fit, not those it has looked at (git-log(1), "Commit
@@ -91,7 +91,7 @@ def _log(
 
 
 def _tell(
-    commit: str, tree: str, parents: str, seconds: str, message: Message
+    commit: str, tree: str, parents: str, seconds: str, message: CommitMessage
 ) -> Iterator[LandedCommit]:
     landed = _make_landed_commit(commit, tree, parents, seconds, message)
     if landed.task:
@@ -113,7 +113,7 @@ def _tell(
 
 
 def _make_landed_commit(
-    commit: str, tree: str, parents: str, seconds: str, message: Message
+    commit: str, tree: str, parents: str, seconds: str, message: CommitMessage
 ) -> LandedCommit:
     task = message.trailers.get("Task", ("",))[-1]
     spec = message.trailers.get("Spec", ("",))[-1].split()

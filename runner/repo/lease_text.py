@@ -28,7 +28,7 @@ def refs_of(branch: str) -> tuple[str, str]:
     return f"refs/runner/lease/{branch}", f"refs/heads/runner-lease/{branch}"
 
 
-class Lease(NamedTuple):
+class LeaseHolder(NamedTuple):
     """What the holder of a branch says of itself."""
 
     holder: str = ""
@@ -66,21 +66,21 @@ class Lease(NamedTuple):
         return text + (f", {display(self.doing)}" if self.doing else "")
 
 
-def write_lease(lease: Lease) -> str:
+def write_lease(lease: LeaseHolder) -> str:
     """The message of a lease's commit."""
     return f"{_FIRST}\n\n{json.dumps(lease._asdict())}\n"
 
 
-def read_lease(message: str) -> Lease:
+def read_lease(message: str) -> LeaseHolder:
     """What a message says; an empty lease for what is none, a value left out for what is odd."""
     try:
         fields = json.loads(message.partition("\n\n")[2])
     except (ValueError, RecursionError):
-        return Lease()
+        return LeaseHolder()
     if not isinstance(fields, dict):
-        return Lease()
+        return LeaseHolder()
     found: dict[str, object] = {}
-    for name, default in Lease()._asdict().items():
+    for name, default in LeaseHolder()._asdict().items():
         value = fields.get(name, default)
         if isinstance(default, str) and isinstance(value, str):
             found[name] = value[:_WIDTH]
@@ -88,7 +88,7 @@ def read_lease(message: str) -> Lease:
             found[name] = value
         elif name == "seconds" and isinstance(value, int | float) and 0 <= value <= _LONGEST:
             found[name] = float(value)
-    return Lease(**found)  # type: ignore[arg-type]  # each is of its default's type
+    return LeaseHolder(**found)  # type: ignore[arg-type]  # each is of its default's type
 
 
 def _clock(time: str) -> str:

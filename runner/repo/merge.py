@@ -28,7 +28,7 @@ _LOOKED_AT = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedChanges:
     """Changes restated against the new base; `conflicts` are paths that a person must see."""
 
     changes: tuple[Change, ...]
@@ -48,7 +48,7 @@ class _Sides:
 
 def carry(
     git: Git, prefix: Prefix, bases: tuple[str | None, str | None], changes: Sequence[Change]
-) -> Merged:
+) -> MergedChanges:
     """Carry changes from the old base to the new one, path by path.
 
     A path that is the same in both takes ours. One that they changed too is merged by lines
@@ -64,7 +64,7 @@ def carry(
         results = [(change, _carry(sides, change)) for change in changes]
     finally:
         reader.close()
-    return Merged(
+    return MergedChanges(
         changes=tuple(made for _, made in results if isinstance(made, Change)),
         conflicts=tuple(change.path for change, made in results if made == "conflict"),
     )

@@ -49,7 +49,7 @@ class TooMuchError(ProposalError):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ProposalBounds:
     """The settings `proposal_file_size`, `proposal_size` and `proposal_files`; sizes in bytes."""
 
     file_size: int = 50 * _MEGABYTE

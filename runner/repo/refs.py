@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from runner.repo.read import Repository
-    from runner.repo.trees import Written
+    from runner.repo.trees import WrittenChange
 
 
 _SLUG_WIDTH = 50
@@ -61,7 +61,7 @@ def draft(
     task: str,
     title: str,
     parent: str | None,
-    changes: Sequence[Written],
+    changes: Sequence[WrittenChange],
     message: str,
 ) -> str:
     """Keep work that did not pass on a branch `draft/TASK-003-slug`; the branch's name.
@@ -137,7 +137,7 @@ def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
             drop_drafts(repo, task)
 
 
-class Draft(NamedTuple):
+class DraftBranch(NamedTuple):
     """A draft branch that may go."""
 
     branch: str
@@ -150,7 +150,7 @@ class Draft(NamedTuple):
     why: str
 
 
-def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Draft]:
+def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[DraftBranch]:
     """Drafts that lose nothing: merged into HEAD, or untouched and of a task that is over.
 
     None that is checked out somewhere. One of an open task goes only where it is merged.
@@ -168,10 +168,10 @@ def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Dr
         if merged or (tip == made and is_over(task)):
             stamp = repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--")
             time = max(0, read_number(stamp))
-            yield Draft(branch, tip, note, time, "merged" if merged else f"{task} is over")
+            yield DraftBranch(branch, tip, note, time, "merged" if merged else f"{task} is over")
 
 
-def forget_draft(repo: Repository, one: Draft) -> bool:
+def forget_draft(repo: Repository, one: DraftBranch) -> bool:
     """Delete it and its note together; False where it was moved meanwhile."""
     made = repo.resolve(one.note)
     lines = f"delete refs/heads/{one.branch} {one.commit}\n"

@@ -17,7 +17,7 @@ from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.repo.git import Answer, Git, GitTimeoutError, text
+from runner.repo.git import Git, GitResult, GitTimeoutError, text
 from runner.repo.push import address_of, lay_apart
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class Remote:
         found = _REJECTED.findall(answer.out.decode("utf-8", "replace"))
         return {ref: why for ref, why in found if ref in refs}
 
-    def _push(self, moves: Sequence[Move]) -> Answer:
+    def _push(self, moves: Sequence[Move]) -> GitResult:
         # A branch gets no lease of git's: that would let it go back.
         # Its commit stands on what is expected, so git's own rule (forward only) says the same.
         expected = [
@@ -247,13 +247,13 @@ class Remote:
             *("--receive-pack=git-receive-pack", *expected, "--", self.address, *names),
         )
 
-    def _ask(self, *words: str) -> Answer:
+    def _ask(self, *words: str) -> GitResult:
         try:
             return self._git.ask("-c", "core.hooksPath=/dev/null", *words, seconds=self.seconds)
         except GitTimeoutError as error:
-            return Answer(error.exit, b"", error.stderr)
+            return GitResult(error.exit, b"", error.stderr)
 
-    def _make_away_error(self, answer: Answer) -> RemoteAwayError:
+    def _make_away_error(self, answer: GitResult) -> RemoteAwayError:
         return RemoteAwayError(
             f"{self.name} {AWAY}",
             detail=_words_of(answer),
@@ -262,7 +262,7 @@ class Remote:
         )
 
 
-def _words_of(answer: Answer) -> str:
+def _words_of(answer: GitResult) -> str:
     """Return the error output of git and of the remote, both ends of it."""
     refused = [
         line for line in answer.out.decode("utf-8", "replace").splitlines() if line[:1] == "!"

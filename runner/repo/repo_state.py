@@ -125,7 +125,7 @@ def _converts(configuration: Configuration, attributes: str) -> bool:
 # --- uncommitted ----------------------------------------------------------------------
 
 
-class Trees(Protocol):
+class WorkTrees(Protocol):
     """Of a repository, what is asked here."""
 
     root: Path
@@ -140,7 +140,7 @@ class Trees(Protocol):
         """Paths that differ between two commits."""
 
 
-def beside_waiting(repository: Trees, state: RepoState) -> RepoState:
+def beside_waiting(repository: WorkTrees, state: RepoState) -> RepoState:
     """The state as seen from the last landing that waits, not from the commit checked out.
 
     A file that is what a landing made of it is no person's change; one that differs is.
@@ -158,7 +158,9 @@ def beside_waiting(repository: Trees, state: RepoState) -> RepoState:
     )
 
 
-def find_differing(repository: Trees, commit: str | None, paths: Iterable[str]) -> tuple[str, ...]:
+def find_differing(
+    repository: WorkTrees, commit: str | None, paths: Iterable[str]
+) -> tuple[str, ...]:
     """Those of these paths that are something else in the work tree than in a commit."""
     converts = repository.configuration().is_true("core.autocrlf")
     found = []
@@ -170,7 +172,7 @@ def find_differing(repository: Trees, commit: str | None, paths: Iterable[str]) 
     return tuple(found)
 
 
-def _working(repository: Trees, path: str) -> bytes | None:
+def _working(repository: WorkTrees, path: str) -> bytes | None:
     """The bytes of a file in the work tree as git sees them: of a link, where it leads."""
     file = repository.root / path
     try:

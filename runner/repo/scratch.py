@@ -24,7 +24,7 @@ from runner.repo.git import (
     text,
 )
 from runner.repo.objects import Objects, TreeMemory
-from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
+from runner.repo.proposal_bounds import ProposalBounds, Spelling, find_left_over
 from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
     StatCache,
@@ -73,7 +73,7 @@ class Scratch:
 
     def __init__(self, slot: Path, lender: Lender, shares: tuple[str, ...]) -> None:
         self.slot = slot
-        self.bounds = Bounds()
+        self.bounds = ProposalBounds()
         """What a task may propose; whoever opens it sets what the settings say."""
         self.stopped: Callable[[], bool] = lambda: False
         """Asked by all that takes long, whether nobody wants it any more."""

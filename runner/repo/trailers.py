@@ -63,7 +63,7 @@ _CONTROL = regex(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class CommitMessage:
     """A commit message taken apart."""
 
     subject: str
@@ -297,7 +297,7 @@ _CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class RecordedCheck:
     """What a record commit tells of a task that was proven and changed nothing."""
 
     task: str
@@ -326,13 +326,13 @@ def format_checked(
     return value
 
 
-def parse_checked(value: str) -> Checked | None:
+def parse_checked(value: str) -> RecordedCheck | None:
     """What a `Checked:` trailer says; None for one that is not of our making."""
     match = _CHECKED.fullmatch(value)
     if match is None:
         return None
     proofs = match["proofs"].split(_BETWEEN)[1:]
-    return Checked(
+    return RecordedCheck(
         task=match["task"],
         attempt=int(match["attempt"]),
         spec_what=match["what"],
@@ -373,7 +373,7 @@ def parse_waived(value: str, commit: str) -> WaiverTrailer | None:
 # --- a whole message ------------------------------------------------------------------
 
 
-def parse_message(message: str) -> Message:
+def parse_message(message: str) -> CommitMessage:
     """Take a message apart; trailers are the last paragraph when every line of it is one.
 
     As git-interpret-trailers(1) does for messages of this shape; folded lines continue.
@@ -382,14 +382,14 @@ def parse_message(message: str) -> Message:
     head, last = paragraphs[0], paragraphs[-1] if len(paragraphs) > 1 else ""
     trailers = _trailers(last.splitlines()) if last else None
     body = paragraphs[1:-1] if trailers is not None else paragraphs[1:]
-    return Message(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
+    return CommitMessage(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
 
 
 # Indentation, quotes and bullets before the lines of a message inside another.
 _LEAD = regex(r"[ \t>*+-]*")
 
 
-def parse_messages(message: str) -> tuple[Message, ...]:
+def parse_messages(message: str) -> tuple[CommitMessage, ...]:
     """Take a commit's message apart: itself, or those of the runner that a squash joined in it.
 
     Of those the last attempts come first. GitHub puts bullets before subjects, `git merge
@@ -405,11 +405,11 @@ def parse_messages(message: str) -> tuple[Message, ...]:
     # to the left.
     left = min(lead for lead, _ in blocks)
     found = (_trailers(lines) or {} for lead, lines in blocks if lead == left)
-    parts = [Message(whole.subject, "", one, squashed=True) for one in found]
+    parts = [CommitMessage(whole.subject, "", one, squashed=True) for one in found]
     return tuple(sorted(parts, key=_attempt_of, reverse=True))
 
 
-def _attempt_of(message: Message) -> int:
+def _attempt_of(message: CommitMessage) -> int:
     return read_number(message.trailers.get("Attempt", ("",))[-1])
 
 

@@ -1,8 +1,7 @@
-"""Make a folder hold nothing but what is named: whatever a command left goes, hidden or locked.
+"""Clean a folder of all but named files, put files without following links, and detect writes.
 
-Put bytes at paths of a tree, following no link on the way.
-
-What a tree looks like to `stat`: the quick answer to whether anybody has written to it.
+Removal also takes hidden and locked files. `stat` gives the quick answer to whether anybody wrote
+to a tree.
 """
 
 # ruff: noqa: PTH101, PTH108, PTH114, PTH118 - names are bytes, as git has them

@@ -40,7 +40,7 @@ _ARGUMENTS = 100_000
 """Characters of paths given to one process; Linux allows 2 MB in all."""
 
 
-class Written(Protocol):
+class WrittenChange(Protocol):
     """What a commit needs to know of a change; `runner.model.Change` is one."""
 
     @property

@@ -10,7 +10,7 @@ from runner.text.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.impact.answer import Affected, Answer, Why
+    from runner.impact.answer import Affected, Impacted, Why
 
 _SHOWN = 5
 """Reasons of one task on a terminal."""
@@ -31,7 +31,7 @@ def _with_tests(name: str, tests: tuple[str, ...]) -> str:
     return f"{name} ({plural(len(tests), 'test')})" if tests else name
 
 
-def workflow_commands(answer: Answer) -> Iterator[str]:
+def workflow_commands(answer: Impacted) -> Iterator[str]:
     """A workflow command for each reason and doubt, beside the line that is changed."""
     for one in answer.affected:
         names = ", ".join(one.contracts)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.report import event_lines
     from runner.report.event_lines import Paint
-    from runner.report.status_line import Work
+    from runner.report.status_line import StatusWork
     from runner.run import worker_setup
 else:
     event_lines = lazy_module("runner.report.event_lines")
@@ -96,7 +96,7 @@ class Console:
 
     # --- what is heard ----------------------------------------------------------------
 
-    def expect(self, work: Callable[[], Work]) -> None:
+    def expect(self, work: Callable[[], StatusWork]) -> None:
         """Hear what this run is about; plain lines need not know it."""
 
     def say(self, text: str, *, at: int = NORMAL) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.model import Change
-    from runner.report.line_match import Stretch
+    from runner.report.line_match import LineMatch
 
 
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -45,7 +45,7 @@ _SIGNS = {"-": f"{_RED}-{_END}", "+": f"{_GREEN}{_BOLD}+{_END}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffSide:
     """One version of a file: its lines for comparing, and the same lines as they are shown."""
 
     lines: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ def _body(before: bytes | None, change: Change, *, colour: bool) -> Iterator[_Li
         yield _Line("", f"binary: {_size(before)} before, {_size(change.content)} now")
         if new.binary or not new.lines:
             return
-        old = Side()
+        old = DiffSide()
     ink = _Ink(change.path, old, new, colour=colour)
     for hunk in hunks(stretches(old.lines, new.lines)):
         yield _Line("@", _where(hunk))
@@ -145,7 +145,7 @@ def _size(content: bytes | None) -> str:
     return "nothing" if content is None else f"{len(content)} bytes"
 
 
-def _where(hunk: Sequence[Stretch]) -> str:
+def _where(hunk: Sequence[LineMatch]) -> str:
     first, last = hunk[0], hunk[-1]
     old = _range(first.i1, last.i2)
     return f"@@ -{old} +{_range(first.j1, last.j2)} @@"
@@ -158,17 +158,17 @@ def _range(start: int, end: int) -> str:
     return str(begin) if size == 1 else f"{begin},{size}"
 
 
-def side_of(content: bytes | None) -> Side:
+def side_of(content: bytes | None) -> DiffSide:
     """One version of a file, its secrets blotted out."""
     if not content:
-        return Side()
+        return DiffSide()
     encoding = _MARKS.get(content[:2])
     if encoding:
         content = content[2:].decode(encoding, "replace").encode("utf-8", "replace")
         if not content:  # the mark alone
-            return Side()
+            return DiffSide()
     if len(content.translate(None, _TEXTUAL)) * _BINARY_SHARE > len(content):
-        return Side(binary=True)
+        return DiffSide(binary=True)
     ending = "\r" if _crlf(content) else ""
     lines = _split(content)
     shown = tuple(
@@ -177,7 +177,7 @@ def side_of(content: bytes | None) -> Side:
     open_end = not content.endswith(b"\n")
     if open_end:  # it differs from the same line with an end
         lines = (*lines[:-1], lines[-1] + "\n")
-    return Side(lines, shown, open_end)
+    return DiffSide(lines, shown, open_end)
 
 
 def _split(content: bytes) -> tuple[str, ...]:
@@ -202,13 +202,13 @@ def _mask_secrets(content: bytes) -> bytes:
 class _Ink:
     """The lines of a stretch, plain or coloured; the new text is highlighted once."""
 
-    def __init__(self, path: str, old: Side, new: Side, *, colour: bool) -> None:
+    def __init__(self, path: str, old: DiffSide, new: DiffSide, *, colour: bool) -> None:
         self._old, self._new = old, new
         self._colour = colour
         self._pairs = _MOST_PAIRS
         self._highlighted = highlight(new.shown, path) if colour else None
 
-    def lines(self, stretch: Stretch) -> Iterator[_Line]:
+    def lines(self, stretch: LineMatch) -> Iterator[_Line]:
         """The stretch with signs before its lines."""
         olds, news = range(stretch.i1, stretch.i2), range(stretch.j1, stretch.j2)
         if stretch.kind == "equal":
@@ -219,7 +219,7 @@ class _Ink:
         yield from self._sign_lines("+", self._new, news, {**self._style_lines(news), **right})
 
     def _sign_lines(
-        self, sign: str, side: Side, places: range, ready: dict[int, str]
+        self, sign: str, side: DiffSide, places: range, ready: dict[int, str]
     ) -> Iterator[_Line]:
         """Lines of one side; `ready` are those that have their colours already."""
         if ready:

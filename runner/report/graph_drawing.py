@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.model import Status
-    from runner.report.graph_formats import Node
+    from runner.report.graph_formats import GraphNode
 
 
 _SWEEPS = 4
@@ -36,7 +36,7 @@ _MOST_BENDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Point:
     """A place in a layer: a task, or where an edge passes (its number, and the layer)."""
 
     task: str
@@ -48,8 +48,8 @@ class Spot:
 class Layers:
     """What goes where: spots by layer in their order, and each edge as the spots it touches."""
 
-    rows: tuple[tuple[Spot, ...], ...]
-    edges: tuple[tuple[Spot, ...], ...]
+    rows: tuple[tuple[Point, ...], ...]
+    edges: tuple[tuple[Point, ...], ...]
 
 
 def filter_needs(needs: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
@@ -90,21 +90,21 @@ def layers(needs: Mapping[str, Sequence[str]]) -> Layers:
         rank[id_] = max((rank[one] + 1 for one in needs[id_] if one in rank), default=0)
     pairs = [(one, id_) for id_ in needs for one in needs[id_]]
     bent = sum(max(0, rank[to] - rank[start] - 1) for start, to in pairs) <= _MOST_BENDS
-    rows: list[list[Spot]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+    rows: list[list[Point]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
     for id_ in needs:
-        rows[rank[id_]].append(Spot(id_))
+        rows[rank[id_]].append(Point(id_))
     edges = []
     for number, (start, to) in enumerate(pairs):
         between = range(rank[start] + 1, rank[to]) if bent else ()
-        bends = [Spot("", number, row) for row in between]
+        bends = [Point("", number, row) for row in between]
         for spot in bends:
             rows[spot.layer].append(spot)
-        edges.append((Spot(start), *bends, Spot(to)))
+        edges.append((Point(start), *bends, Point(to)))
     _untangle(rows, edges)
     return Layers(tuple(map(tuple, rows)), tuple(edges))
 
 
-def _untangle(rows: list[list[Spot]], edges: Sequence[Sequence[Spot]]) -> None:
+def _untangle(rows: list[list[Point]], edges: Sequence[Sequence[Point]]) -> None:
     """Sort every layer by the mean place of its neighbours in the layer before, then behind."""
     near = neighbours(edges)
     for _ in range(_SWEEPS):
@@ -114,9 +114,9 @@ def _untangle(rows: list[list[Spot]], edges: Sequence[Sequence[Spot]]) -> None:
             _sort(rows[row], rows[row + 1], near)
 
 
-def neighbours(edges: Sequence[Sequence[Spot]]) -> dict[Spot, list[Spot]]:
+def neighbours(edges: Sequence[Sequence[Point]]) -> dict[Point, list[Point]]:
     """What each spot is joined to, on both sides."""
-    found: dict[Spot, list[Spot]] = {}
+    found: dict[Point, list[Point]] = {}
     for edge in edges:
         for one, other in pairwise(edge):
             found.setdefault(one, []).append(other)
@@ -124,12 +124,12 @@ def neighbours(edges: Sequence[Sequence[Spot]]) -> dict[Spot, list[Spot]]:
     return found
 
 
-def _sort(row: list[Spot], fixed: Sequence[Spot], joined: Mapping[Spot, list[Spot]]) -> None:
+def _sort(row: list[Point], fixed: Sequence[Point], joined: Mapping[Point, list[Point]]) -> None:
     place = {spot: number for number, spot in enumerate(fixed)}
     own = {spot: number for number, spot in enumerate(row)}
     scale = len(fixed) / max(1, len(row))
 
-    def key(spot: Spot) -> float:
+    def key(spot: Point) -> float:
         near = [place[one] for one in joined.get(spot, ()) if one in place]
         return sum(near) / len(near) if near else own[spot] * scale
 
@@ -140,7 +140,7 @@ def _sort(row: list[Spot], fixed: Sequence[Spot], joined: Mapping[Spot, list[Spo
 
 
 def ascii_graph(
-    tasks: Iterable[Node],
+    tasks: Iterable[GraphNode],
     statuses: Mapping[str, Status],
     paint: Callable[[str, str], str] = lambda _colour, text: text,
 ) -> str:
@@ -229,7 +229,7 @@ _LETTERS = 30
 _SVG_SWEEPS = 3
 
 
-def svg(tasks: Iterable[Node], statuses: Mapping[str, Status], *, title: str = "") -> str:
+def svg(tasks: Iterable[GraphNode], statuses: Mapping[str, Status], *, title: str = "") -> str:
     """A picture from left to right, one column a layer; statuses in words, signs and colours."""
     by_id = {task.id: task for task in tasks}
     laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
@@ -265,14 +265,14 @@ _ARROW = (
 )
 
 
-def _height(spot: Spot) -> int:
+def _height(spot: Point) -> int:
     return BOX_HIGH if spot.task else _BEND_HIGH
 
 
-def place_spots(laid: Layers) -> dict[Spot, tuple[float, float]]:
+def place_spots(laid: Layers) -> dict[Point, tuple[float, float]]:
     """The upper left corner of every spot, near to its neighbours as far as the order lets it."""
     joined = neighbours(laid.edges)
-    middle: dict[Spot, float] = {}
+    middle: dict[Point, float] = {}
     for row in laid.rows:
         top = 0.0
         for spot in row:
@@ -290,7 +290,7 @@ def place_spots(laid: Layers) -> dict[Spot, tuple[float, float]]:
 
 
 def _settle(
-    row: Sequence[Spot], middle: dict[Spot, float], joined: Mapping[Spot, list[Spot]]
+    row: Sequence[Point], middle: dict[Point, float], joined: Mapping[Point, list[Point]]
 ) -> None:
     """Move a column to where its neighbours are: pressed down, pressed up, the mean."""
     wish = [
@@ -310,12 +310,12 @@ def _settle(
         middle[spot] = (one + other) / 2
 
 
-def _edge(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) -> str:
+def _edge(edge: Sequence[Point], places: Mapping[Point, tuple[float, float]]) -> str:
     path = edge_path(edge, places)
     return f'<path d="{path}" fill="none" stroke="#6e7781" marker-end="url(#end)"/>'
 
 
-def edge_path(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) -> str:
+def edge_path(edge: Sequence[Point], places: Mapping[Point, tuple[float, float]]) -> str:
     """A curve from the right side of a box to the left side of another, through its bends."""
     x, y = places[edge[0]]
     x, y = x + BOX_WIDE, y + BOX_HIGH / 2
@@ -332,7 +332,7 @@ def edge_path(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) 
     return path
 
 
-def _box(task: Node, status: Status, x: float, y: float) -> str:
+def _box(task: GraphNode, status: Status, x: float, y: float) -> str:
     look = PALETTE[status]
     head = cut(f"{display(task.id)}  {look.sign} {status}", _LETTERS)
     return (

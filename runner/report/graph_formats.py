@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def dot(tasks: Iterable[Node], statuses: Mapping[str, Status]) -> str:
+def dot(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
     """A digraph with one node a task, the status in its label and in its colour.
 
     Nodes have numbers for names, so that no id can be a keyword. Dependencies on tasks that are not
@@ -54,7 +54,7 @@ def _escape(text: str) -> str:
 # --- status style ---------------------------------------------------------------------
 
 
-class Node(Protocol):
+class GraphNode(Protocol):
     """What a picture shows of a task: a task of the plan, or of its outline."""
 
     @property
@@ -105,7 +105,7 @@ _CLASSES = {
 }
 
 
-def mermaid(tasks: Iterable[Node], statuses: Mapping[str, Status]) -> str:
+def mermaid(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
     """`flowchart TD` with one node a task.
 
     Nodes have numbers for names, so that no id can end a node or begin a keyword. Dependencies on

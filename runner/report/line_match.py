@@ -26,7 +26,7 @@ _CONTEXT = 3
 Kind: TypeAlias = Literal["equal", "replace"]
 
 
-class Stretch(NamedTuple):
+class LineMatch(NamedTuple):
     """Lines `i1:i2` of the old text against `j1:j2` of the new one; either may be empty."""
 
     kind: Kind
@@ -44,22 +44,22 @@ class _Gap(NamedTuple):
     depth: int = 0
 
 
-def stretches(old: Lines, new: Lines) -> list[Stretch]:
+def stretches(old: Lines, new: Lines) -> list[LineMatch]:
     """Both texts from beginning to end, equal and replaced stretches in turn."""
-    found: list[Stretch] = []
+    found: list[LineMatch] = []
     i = j = 0
     for first, second, size in _blocks(old, new):
         if i < first or j < second:
-            found.append(Stretch("replace", i, first, j, second))
+            found.append(LineMatch("replace", i, first, j, second))
         if size:
-            found.append(Stretch("equal", first, first + size, second, second + size))
+            found.append(LineMatch("equal", first, first + size, second, second + size))
         i, j = first + size, second + size
     return found
 
 
-def hunks(found: Sequence[Stretch], context: int = _CONTEXT) -> Iterator[list[Stretch]]:
+def hunks(found: Sequence[LineMatch], context: int = _CONTEXT) -> Iterator[list[LineMatch]]:
     """The changes with `context` equal lines around them; those that touch are one hunk."""
-    hunk: list[Stretch] = []
+    hunk: list[LineMatch] = []
     for place, one in enumerate(found):
         if one.kind == "replace":
             hunk.append(one)
@@ -76,11 +76,11 @@ def hunks(found: Sequence[Stretch], context: int = _CONTEXT) -> Iterator[list[St
         yield hunk
 
 
-def _first(one: Stretch, size: int) -> Stretch:
+def _first(one: LineMatch, size: int) -> LineMatch:
     return one._replace(i2=min(one.i2, one.i1 + size), j2=min(one.j2, one.j1 + size))
 
 
-def _last(one: Stretch, size: int) -> Stretch:
+def _last(one: LineMatch, size: int) -> LineMatch:
     return one._replace(i1=max(one.i1, one.i2 - size), j1=max(one.j1, one.j2 - size))
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.status_line import Work
+    from runner.report.status_line import StatusWork
 
 _BEAT = 0.1
 """Seconds between two drawings."""
@@ -67,7 +67,7 @@ class LiveConsole(Console):
         super().__init__(level=level, colour=colour, stream=stream)
         encoding = (self._stream.encoding or "").lower().replace("-", "")
         self._full, self._empty = ("━", "─") if encoding == "utf8" else ("#", ".")
-        self._work: Work | None = None
+        self._work: StatusWork | None = None
         self._statuses: dict[str, Status] = {}
         self._seconds: dict[str, float] = {}
         self._running: dict[str, _Running] = {}
@@ -82,7 +82,7 @@ class LiveConsole(Console):
 
     # --- what is heard ----------------------------------------------------------------
 
-    def expect(self, work: Callable[[], Work]) -> None:
+    def expect(self, work: Callable[[], StatusWork]) -> None:
         """Hear what this run is about: the length of the bar, and the past of its tasks."""
         with self._lock:
             self._work = work()

@@ -18,7 +18,7 @@ class Flag(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-class Known(NamedTuple):
+class KnownCommand(NamedTuple):
     """One command, as a shell must know it; `pipeline sast-log` is one of its own."""
 
     name: str
@@ -29,15 +29,15 @@ class Known(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def _above(commands: Sequence[Known]) -> list[Known]:
+def _above(commands: Sequence[KnownCommand]) -> list[KnownCommand]:
     return [one for one in commands if " " not in one.name]
 
 
-def _below(commands: Sequence[Known]) -> list[Known]:
+def _below(commands: Sequence[KnownCommand]) -> list[KnownCommand]:
     return [one for one in commands if " " in one.name]
 
 
-def _bash(commands: Sequence[Known]) -> Iterator[str]:
+def _bash(commands: Sequence[KnownCommand]) -> Iterator[str]:
     """A function for `complete -F` (bash manual, Programmable Completion)."""
     yield "# runner help completion bash: source this"
     yield "_runner() {"
@@ -80,7 +80,7 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
     yield "complete -o filenames -F _runner runner"
 
 
-def _bash_values(commands: Sequence[Known]) -> Iterator[str]:
+def _bash_values(commands: Sequence[KnownCommand]) -> Iterator[str]:
     """What follows a flag that takes a value."""
     for one in commands:
         for flag in one.flags:
@@ -92,12 +92,12 @@ def _bash_values(commands: Sequence[Known]) -> Iterator[str]:
             yield f'    {place}) COMPREPLY=($(compgen {reply} -- "$cur")); return ;;'
 
 
-def _pattern(one: Known) -> str:
+def _pattern(one: KnownCommand) -> str:
     """A command's name as a pattern of `case`."""
     return f"'{one.name}'" if " " in one.name else one.name
 
 
-def _zsh(commands: Sequence[Known]) -> Iterator[str]:
+def _zsh(commands: Sequence[KnownCommand]) -> Iterator[str]:
     """A function for `compdef`, with `_arguments` (zshcompsys(1))."""
     yield "#compdef runner"
     yield "_runner() {"
@@ -145,7 +145,7 @@ def _zsh_flag(flag: Flag) -> str:
     return _quote(f"*{flag.name}[{help_}]{value}")
 
 
-def _zsh_words(one: Known) -> str:
+def _zsh_words(one: KnownCommand) -> str:
     if not one.words:
         return "&& return"
     return _quote(f"*:{one.words}:{_zsh_action(one.words, one.choices)}")
@@ -157,7 +157,7 @@ def _zsh_action(takes: str, choices: Sequence[str]) -> str:
     return {"id": "_runner_ids", "file": "_files"}.get(takes, " ")
 
 
-def _fish(commands: Sequence[Known]) -> Iterator[str]:
+def _fish(commands: Sequence[KnownCommand]) -> Iterator[str]:
     """`complete` lines (fish's manual, Writing your own completions)."""
     names = " ".join(one.name for one in _above(commands))
     first = f"not __fish_seen_subcommand_from {names}"
@@ -205,7 +205,7 @@ def _quote(text: str) -> str:
     return "'" + text.replace("\\", "").replace("'", "") + "'"
 
 
-SCRIPTS: dict[str, Callable[[Sequence[Known]], Iterator[str]]] = {
+SCRIPTS: dict[str, Callable[[Sequence[KnownCommand]], Iterator[str]]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,

@@ -227,7 +227,7 @@ _OPEN = (Status.PENDING, Status.IN_PROGRESS)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StatusWork:
     """What a run is about."""
 
     needs: Mapping[str, tuple[str, ...]]
@@ -238,7 +238,7 @@ class Work:
 
 
 def seconds_left(
-    work: Work,
+    work: StatusWork,
     statuses: Mapping[str, Status],
     seconds: Mapping[str, float],
     elapsed: Mapping[str, float],

@@ -204,7 +204,7 @@ class Coordinator(Protocol):
         """The tests of other tasks that a change may break."""
 
 
-class Lender(Protocol):
+class SecretLender(Protocol):
     """Gives a task's commands secrets that a command of the person's own says, for a while."""
 
     def lend(
@@ -255,7 +255,7 @@ class WorkerContext:
     """What is checked out of the person's submodules; None where no person's tree is."""
     included: IncludedFiles | None = None
     """Ignored files of the repository that every tree gets."""
-    leases: Lender | None = None
+    leases: SecretLender | None = None
     """Secrets that commands of the person's own say; None where their values come along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
     """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""

@@ -45,7 +45,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class TaskExit:
     """How the command ended for one task."""
 
     task: Task
@@ -77,7 +77,7 @@ class Batch:
     head: str
     """Commit that each scratch tree shows; empty before the first one."""
     claims: ResourceLocks
-    say: Callable[[Came], None]
+    say: Callable[[TaskExit], None]
     """Gets each task's result as soon as its command is over."""
     workers: WorkerPool = field(init=False)
 
@@ -86,7 +86,7 @@ class Batch:
             1, self.workshop.site, inline=True
         )  # it only tells what is cancelled
 
-    def run(self) -> tuple[Came, ...]:
+    def run(self) -> tuple[TaskExit, ...]:
         """Run it for all; what came of each, in their order. Raises KeyboardInterrupt."""
         count = max(1, min(self.settings.jobs, len(self.tasks)))
         sites = [self.workshop.site(number, self.workers) for number in range(count)]
@@ -104,9 +104,9 @@ class Batch:
                 site.close()
         return tuple(found[task.id] for task in self.tasks)
 
-    def _all(self, executor: ThreadPoolExecutor, free: list[WorkerContext]) -> Iterator[Came]:
+    def _all(self, executor: ThreadPoolExecutor, free: list[WorkerContext]) -> Iterator[TaskExit]:
         waiting = list(self.tasks)
-        running: dict[Future[Came], tuple[Task, WorkerContext]] = {}
+        running: dict[Future[TaskExit], tuple[Task, WorkerContext]] = {}
         while waiting or running:
             for task in tuple(waiting):
                 if not free:
@@ -129,7 +129,7 @@ class Batch:
                 wait(running)
                 raise KeyboardInterrupt
 
-    def _one(self, task: Task, site: WorkerContext) -> Came:
+    def _one(self, task: Task, site: WorkerContext) -> TaskExit:
         site.reset(self.head)
         secrets = self.settings.secrets_for(task, self.environ)
         if site.leases is not None:
@@ -152,7 +152,7 @@ class Batch:
         )
         ran = run(command, site.sandbox, cancelled=site.cancelled)
         shown = f"{site.logs_shown}/{task.id}/{LOG}" if ran.log else ""
-        return Came(task, ran, shown, site.number)
+        return TaskExit(task, ran, shown, site.number)
 
 
 def unfit(tasks: Sequence[Task], capacity: Mapping[str, float]) -> str:

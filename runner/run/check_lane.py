@@ -1,10 +1,9 @@
-"""The lane of plain checks: commands of which the coordinator itself hears how they end.
+"""The lane of plain checks: the coordinator itself starts these commands and waits for their exit.
 
-A check whose command starts no other program is over in a few milliseconds, and handing it to a
-thread and back costs more than that. So the coordinator starts it, goes on, and hears its exit
-among the news. Only what is quick is done here: what fails, leaves something running, has
-something to show while it goes on, or is to be ended goes on in the slot's thread as any other
-attempt, from where it is. All judgement is the same code on both roads; only who waits differs.
+A check whose command starts no other program ends in a few milliseconds; a thread would cost more.
+So the coordinator starts it, goes on, and gets its exit as an event. A check that fails, leaves a
+process, shows output or must be ended continues in the slot's thread as any attempt. Both ways
+judge by the same code.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.gates import commands, contract_tests
 from runner.gates.check_run import end_plain
-from runner.gates.mtime_changes import Touched, files, find_touched, since
+from runner.gates.mtime_changes import TouchedFiles, files, find_touched, since
 from runner.gates.registry import prove_all
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
@@ -31,7 +30,7 @@ from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.process.base import Ran
 from runner.process.platform import has_exit_descriptors
-from runner.process.supervise import Course
+from runner.process.supervise import RunningCommand
 from runner.repo.git import StoppedError
 from runner.run.evaluate import conclude
 from runner.run.proof.prove import make_gate_context, weigh_own
@@ -68,10 +67,10 @@ class PlainCheck:
     report: Callable[[str, int, GateStarted | GateCompleted], None]
     """Tells the journal, from the thread that is at it."""
     known: dict[str, Proved] = field(default_factory=dict)
-    course: Course | Ran | None = None
+    course: RunningCommand | Ran | None = None
     _before: Seen = field(default=({}, 0.0))
 
-    def start_first(self) -> Course | Ran:
+    def start_first(self) -> RunningCommand | Ran:
         """Start the first of its commands, after saying so; how it ended where it did not start."""
         check = self.checks[0]
         self._tell_started(check)
@@ -86,7 +85,7 @@ class PlainCheck:
             self.course = ran
             return False
         check = self.checks.pop(0)
-        done = Touched() if quiet else find_touched(self._before, self.context)
+        done = TouchedFiles() if quiet else find_touched(self._before, self.context)
         ended = end_plain(check, ran, self.context, done)
         proved = contract_tests.prove(check, self.context, ended)
         self.known[check.id] = proved
@@ -256,7 +255,7 @@ class CheckLane:
         del self._running[number]
 
     def _due_in(self, check: PlainCheck) -> float:
-        if check.context.cancelled.is_set() or not isinstance(check.course, Course):
+        if check.context.cancelled.is_set() or not isinstance(check.course, RunningCommand):
             return 0.0
         return check.course.due_in()
 
@@ -264,7 +263,7 @@ class CheckLane:
         """Hear one of them, and settle it where that is quick."""
         check = self._running[number]
         task, course = check.assignment.task.id, check.course
-        if not (isinstance(course, Course) and course.is_over):
+        if not (isinstance(course, RunningCommand) and course.is_over):
             return
         self._let_go(number)  # while the descriptor is its own
         try:

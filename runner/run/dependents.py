@@ -120,7 +120,7 @@ class Placed(Protocol):
         """What it may write."""
 
 
-class Reached(NamedTuple):
+class ReachedTask(NamedTuple):
     """Why a task is reached."""
 
     via: str
@@ -129,7 +129,7 @@ class Reached(NamedTuple):
     """`depends on TASK-005`, as it goes on after the task's name."""
 
 
-def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, Reached]:
+def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, ReachedTask]:
     """Every task behind the changed ones, those left out, the nearest first.
 
     Pure. A task reaches those that depend on it, that name a file it writes among their Inputs, or
@@ -137,13 +137,13 @@ def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, R
     """
     roads = _Roads(tasks)
     first = {id_: None for id_ in changed if id_ in roads.tasks}
-    found: dict[str, Reached] = {}
+    found: dict[str, ReachedTask] = {}
     waiting = deque(first)
     while waiting:
         via = waiting.popleft()
         for id_, reason in roads.next(via):
             if id_ not in found and id_ not in first and not roads.needs(via, id_):
-                found[id_] = Reached(via, reason)
+                found[id_] = ReachedTask(via, reason)
                 waiting.append(id_)
     return found
 

@@ -16,7 +16,7 @@ from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.regressions.regression import find_approved_groups, victims_of
-from runner.run.review_queue import Came, Waiting, release
+from runner.run.review_queue import Question, ReviewOutcome, release
 from runner.run.selection import codes_of
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
@@ -163,9 +163,9 @@ class Engine:
     def _ask_first(self) -> None:
         """Ask a person about what waited longest; the run goes on until they answer."""
         task, came = self.settlement.ask_first(None if self.workers.inline else self._go_on)
-        if came is Came.ENDED:
+        if came is ReviewOutcome.ENDED:
             self._finish(task)
-        elif came is Came.PLANNED and self._is_pending(task.id):
+        elif came is ReviewOutcome.PLANNED and self._is_pending(task.id):
             self._frontier.put(task.id)
         self._say(task.id)
 
@@ -239,7 +239,7 @@ class Engine:
             return None
         plans = self.preparation.plans
         if plans and task.id not in self.preparation.adopted and plans.would_ask(task):
-            self.settlement.context.put(Waiting(task))
+            self.settlement.context.put(Question(task))
             return None
         missing = self.preparation.find_missing(task)
         if missing is not None:
@@ -284,7 +284,7 @@ class Engine:
             case Scanning(task, attempt, scan):
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
-                self.settlement.context.put(Waiting(self.tasks[outcome.task], outcome, answer))
+                self.settlement.context.put(Question(self.tasks[outcome.task], outcome, answer))
             case Permitting(id_, attempt, question, permit):
                 permit(self.workers.permitter(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):

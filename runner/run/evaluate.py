@@ -24,7 +24,7 @@ from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
 from runner.writes.scan_workspace import ScanWorkspace
 
 if TYPE_CHECKING:
-    from runner.gates.registry import Proven
+    from runner.gates.registry import TaskProof
     from runner.model import Finding, Outcome, Proof
     from runner.process.base import Ran
     from runner.run.assignment import Assignment, WorkerContext
@@ -108,7 +108,7 @@ def _prove(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Out
 
 
 def conclude(
-    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof
 ) -> Outcome:
     """The outcome by what its proof says, and by whoever reviews it."""
     if assignment.held_out:

@@ -161,7 +161,7 @@ def estimate_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class RunDuration:
     """How long a run took, beside the least that its tasks allow; all in seconds."""
 
     tasks: int
@@ -186,10 +186,10 @@ def make_reached(
     seconds: float,
     jobs: int,
     estimate: float,
-) -> Reached:
+) -> RunDuration:
     """What a run came to: `took` are the tasks that it finished, with their own durations."""
     path = sum(took[id_] for id_ in _longest(graph, took))
-    return Reached(len(took), seconds, path, sum(took.values()), jobs, estimate)
+    return RunDuration(len(took), seconds, path, sum(took.values()), jobs, estimate)
 
 
 def _longest(graph: TaskGraph, lasts: Mapping[str, float]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""How a run, or one task of it, is ended by a person.
+"""How a person stops a run, or one task of it.
 
-Ctrl-C and SIGTERM are heard at any moment, and acted on only where the journal is whole. One task's
-attempt is ended from another process: its word is a file named after the task, in the user's cache
-folder of the repository, and the run looks there a few times a second. A signal could reach a
-process that is no run any more, or an older one that ends of it.
+Ctrl-C and SIGTERM take effect only where the journal is whole. Another process stops one task's
+attempt by a file named after the task, in the repository's folder of the user's cache. The run
+looks there a few times a second. A signal could reach a process that is no run any more, or kill a
+run of an older version.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def prompt_digest() -> Digest:
     return digest_of(_PROMPT.read_bytes())
 
 
-class Evidence(Protocol):
+class ReviewFacts(Protocol):
     """What the runner knows of a proposal, to check a reader's answer."""
 
     def count_lines(self, path: str) -> int:
@@ -71,7 +71,7 @@ class Reader:
     """Who reads: a command, an agent or a model."""
 
     name: str
-    ask: Callable[[str], Reading]
+    ask: Callable[[str], ReviewReading]
     model: str = ""
     """The model's name; empty where it is not known."""
     repairs: int = 1
@@ -84,7 +84,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReviewReading:
     """What one question to a reader came to."""
 
     text: str
@@ -218,8 +218,8 @@ def _parse_item(item: str, row: object) -> ItemAnswer:
 
 
 def review_items(
-    reader: Reader, material: str, items: Mapping[str, str], evidence: Evidence, author: str = ""
-) -> ItemReview | Reading:
+    reader: Reader, material: str, items: Mapping[str, str], evidence: ReviewFacts, author: str = ""
+) -> ItemReview | ReviewReading:
     """Ask a reader about each item and check what it answers.
 
     `author` is the implementer's model, empty where it is not known. Returns the reading itself
@@ -270,7 +270,7 @@ def _doubt_of(reader: Reader, author: str) -> Doubt:
 
 
 def _judge(
-    item: str, answer: ItemAnswer, reader: Reader, evidence: Evidence, doubt: Doubt
+    item: str, answer: ItemAnswer, reader: Reader, evidence: ReviewFacts, doubt: Doubt
 ) -> tuple[AcceptanceRow, Finding | None]:
     """Return the row of one item, and what it asks or refuses."""
     wrong = next(_find_wrong(answer, evidence), None)
@@ -301,7 +301,7 @@ def _judge(
     return row, None
 
 
-def _find_wrong(answer: ItemAnswer, evidence: Evidence) -> Iterator[str]:
+def _find_wrong(answer: ItemAnswer, evidence: ReviewFacts) -> Iterator[str]:
     """Yield what of the evidence is not true."""
     for place in answer.evidence:
         path, _, line = place.rpartition(":")
@@ -319,13 +319,13 @@ def _find_wrong(answer: ItemAnswer, evidence: Evidence) -> Iterator[str]:
         yield f"{answer.test} also passes without the functions of the change"
 
 
-def _is_about_documents(answer: ItemAnswer, evidence: Evidence) -> bool:
+def _is_about_documents(answer: ItemAnswer, evidence: ReviewFacts) -> bool:
     """Whether the evidence is lines of documents that the change wrote."""
     paths = [place.rpartition(":")[0] for place in answer.evidence]
     return not answer.test and all(is_document(one) and evidence.is_changed(one) for one in paths)
 
 
-def _is_unmeasured(answer: ItemAnswer, evidence: Evidence) -> bool:
+def _is_unmeasured(answer: ItemAnswer, evidence: ReviewFacts) -> bool:
     """Whether nothing shows that the test of an item can fail."""
     if answer.verdict is not ItemVerdict.MET or not answer.test:
         return False

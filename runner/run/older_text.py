@@ -1,13 +1,9 @@
-"""What speaks of what was built before: an older text of the plan, and commits that took work back.
+"""Detect older texts of the plan, and commits that took a task's work back.
 
-Whether a status in the plan's file is a person's request, or no more than an older text.
-
-Between two record commits the committed plan lags behind what has landed. Whatever puts its text
-back (git stash, checkout, reset, rebase, a merge, an editor's undo) asks for nothing by it: a
-status that equals the committed one is no request, unless a commit since then moved it there: a
-person's, or the record that another clone made.
-
-Tasks that a later commit took back: `Undoes:` trailers tell it to every clone.
+Between two record commits the committed plan lags behind what has landed. Restoring its text (git
+stash, checkout, reset, rebase, a merge, an editor's undo) requests nothing. So a status equal to
+the committed one is no request, unless a later commit set it: a person's, or another clone's
+record. `Undoes:` trailers tell every clone which tasks a later commit took back.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from runner.repo.refs import drop_drafts
 from runner.run.landing import drafts
 from runner.run.landing.status_writer import why_unproven
 from runner.writes.log import Fate
-from runner.writes.log import Review as Approval
+from runner.writes.log import WriteReview as Approval
 from runner.writes.sast import record_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.journal.task_state import Held
+    from runner.journal.task_state import HeldWork
     from runner.model import Decision, Digest, Finding, Outcome, Task
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
@@ -54,7 +54,7 @@ class OutcomeRecorder:
     """Remembers which files and lines the tests of a task that became DONE ran."""
     drop_held_out: Callable[[Task], None] | None = None
     """Removes a task's held-out files from the store, once its commit has them."""
-    held_before: Mapping[str, Held] = field(default_factory=dict)
+    held_before: Mapping[str, HeldWork] = field(default_factory=dict)
     """What was held of tasks before this run read anything."""
     _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
         default_factory=dict

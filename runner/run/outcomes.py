@@ -15,8 +15,8 @@ from runner.run import permission_prompts, review
 from runner.run.landing.lander import (
     Conflict,
     Elsewhere,
+    FilesInTheWay,
     Filtered,
-    InTheWay,
     Landed,
     Moved,
     Unavailable,
@@ -30,7 +30,7 @@ from runner.run.regressions import regression
 from runner.run.regressions.early_cutoff import stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
-from runner.run.review_queue import Came, ReviewQueue, Waiting, WithdrawnError
+from runner.run.review_queue import Question, ReviewOutcome, ReviewQueue, WithdrawnError
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runner.run.limits.deadlines import Deadline
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation
-    from runner.run.review import Review, Ruling
+    from runner.run.review import ChangeReview, Ruling
 
 
 ADOPTED = "adopted"
@@ -61,7 +61,7 @@ class OutcomeHandler:
     lander: Lander
     preparation: Preparation
     settings: Settings
-    review: Review
+    review: ChangeReview
     books: OutcomeRecorder
     codes: set[ExitCode] = field(default_factory=set)
     edited: Callable[[Task], str] = lambda _task: ""
@@ -220,29 +220,29 @@ class OutcomeHandler:
             return True
         return self._settle_ruled(task, outcome, self.context.rule(task, outcome))
 
-    def ask_first(self, meanwhile: Callable[[], None] | None) -> tuple[Task, Came]:
+    def ask_first(self, meanwhile: Callable[[], None] | None) -> tuple[Task, ReviewOutcome]:
         """Put the first question that waits; the task that it is of, and what came of it."""
         one = self.context.first
         if one.outcome is None:
             plans = self.preparation.plans
             may = plans is not None and plans.may_begin(one.task, meanwhile)
             self.context.drop(one)
-            return one.task, Came.PLANNED if may else Came.WAITS
+            return one.task, ReviewOutcome.PLANNED if may else ReviewOutcome.WAITS
         try:
             ruling = self.context.rule(one.task, one.outcome, self._watch(one, meanwhile))
         except WithdrawnError:
             self.say(f"{one.task.id} was stopped, so its question was dropped")
-            return one.task, Came.GOES_ON
+            return one.task, ReviewOutcome.GOES_ON
         self.context.drop(one)
         if one.answer is not None:
             one.answer(ruling)
         elif not self._settle_ruled(one.task, one.outcome, ruling):
             self._let_go(one.task)
-            return one.task, Came.ENDED
-        return one.task, Came.GOES_ON
+            return one.task, ReviewOutcome.ENDED
+        return one.task, ReviewOutcome.GOES_ON
 
     def _watch(
-        self, one: Waiting, meanwhile: Callable[[], None] | None
+        self, one: Question, meanwhile: Callable[[], None] | None
     ) -> Callable[[], None] | None:
         """The same, but it raises WithdrawnError once nobody waits for this answer any more."""
         if meanwhile is None:
@@ -328,7 +328,7 @@ class OutcomeHandler:
     def _hold_refused(self, task: Task, outcome: Outcome, refusal: Result) -> None:
         """Keep proven work that may not land as things are."""
         match refusal:
-            case InTheWay(paths):
+            case FilesInTheWay(paths):
                 shown = ", ".join(paths)
                 self.books.hold(
                     task, outcome, "in-the-way", f"your own changes are in the way: {shown}"

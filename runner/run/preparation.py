@@ -10,7 +10,7 @@ from runner.config.paths import Places
 from runner.config.stack import detect_stack
 from runner.context.brief import Brief, compose_brief, open_since
 from runner.context.gather import surroundings_at
-from runner.context.patterns import Search, match_patterns
+from runner.context.patterns import PatternSearch, match_patterns
 from runner.gates.mutation.red_first import wants_red_first
 from runner.held_out.part import split_task
 from runner.held_out.store import repair_hint
@@ -120,7 +120,7 @@ class Preparation:
     _held_out_paths: frozenset[str] | None = None
     _modes: dict[str, str] = field(default_factory=dict)
     """In which mode each task was worked on last: `plan`, `build` or `phase`."""
-    _searches: dict[str, Search] = field(default_factory=dict)
+    _searches: dict[str, PatternSearch] = field(default_factory=dict)
 
     @cached_property
     def _stack(self) -> frozenset[str]:
@@ -376,9 +376,9 @@ class Preparation:
         """By what the patterns were searched for a task."""
         return self._search(task).describe(self.patterns)
 
-    def _search(self, task: Task) -> Search:
+    def _search(self, task: Task) -> PatternSearch:
         if task.id not in self._searches:
-            self._searches[task.id] = Search.of(self.patterns, task, self._stack)
+            self._searches[task.id] = PatternSearch.of(self.patterns, task, self._stack)
         return self._searches[task.id]
 
     def _match_patterns(self, task: Task) -> tuple[MatchedPattern, ...]:

@@ -36,7 +36,7 @@ REWRITTEN = "its commit was rewritten and carries no trailers"
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class LandedTask:
     """What a commit's trailers say of the task it landed."""
 
     commit: str
@@ -64,7 +64,7 @@ class Facts:
 
     descends: bool
     """Whether this head comes after the last landing: then what the journal published counts."""
-    landed: Mapping[str, Landed]
+    landed: Mapping[str, LandedTask]
     """The newest landing of each task that this head reaches; asked only where it matters.
 
     Where it descends: of tasks that another clone landed since this journal's last run.
@@ -81,7 +81,7 @@ class Facts:
     """Whether the file's status is what the commits had all along, since one or the last note."""
 
 
-class Behind(NamedTuple):
+class AffectedTask(NamedTuple):
     """A DONE task that an edit of another one reaches."""
 
     task: str
@@ -107,7 +107,7 @@ def readings(
 
 def behind(
     tasks: Sequence[PlannedTask], state: RunState, heard: Iterable[tuple[str, int, Event]]
-) -> Iterator[Behind]:
+) -> Iterator[AffectedTask]:
     """DONE tasks that depend on an edited one, read its files or share its contracts: STALE."""
     last = {id_: event for id_, _, event in heard}
     planned = {task.id: task for task in tasks}
@@ -120,7 +120,7 @@ def behind(
         if done:
             how = "was edited" if why.via in edited else "is STALE"
             note = f"{why.via} {how}; this {why.reason}"
-            yield Behind(id_, known.last_attempt, TaskStaled(note=note, via=why.via), why.via)
+            yield AffectedTask(id_, known.last_attempt, TaskStaled(note=note, via=why.via), why.via)
 
 
 def _is_edit(task: PlannedTask, known: TaskState, event: Event) -> bool:
@@ -277,7 +277,7 @@ def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
 
 
 def _by_its_trailers(
-    task: PlannedTask, known: TaskState, landed: Landed, spec: Spec, facts: Facts
+    task: PlannedTask, known: TaskState, landed: LandedTask, spec: Spec, facts: Facts
 ) -> Iterator[Event]:
     """Its commit is within reach: it is DONE, as far as it asks for the same."""
     if known.status is not Status.DONE or known.commit != landed.commit:

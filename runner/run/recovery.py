@@ -22,7 +22,7 @@ from runner.run.landing.own_work import entries_of
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import find_landed_changes, prove_what_they_say
-from runner.run.reconcile import Facts, Landed, behind, own_readings
+from runner.run.reconcile import Facts, LandedTask, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.writes.safe_io import in_the_way
 
@@ -205,7 +205,7 @@ def _landed_elsewhere(
     head: str,
     since: str,
     tasks: Sequence[PlannedTask],
-) -> Mapping[str, Landed]:
+) -> Mapping[str, LandedTask]:
     """What other clones landed since: their commits prove it, as they do in a fresh clone."""
     if since == head or repository.head().beneath is not None:
         return {}
@@ -217,7 +217,7 @@ def _landed_elsewhere(
     return {id_: one for id_, one in landed.items() if _is_news(one, state.task(id_))}
 
 
-def _is_news(landed: Landed, known: TaskState) -> bool:
+def _is_news(landed: LandedTask, known: TaskState) -> bool:
     """Whether a landing is none of this journal's, and tells something that it does not know."""
     if landed.spec is None:
         return False
@@ -272,9 +272,9 @@ def _landings(
     gone: Mapping[str, tuple[str, ...]],
     *,
     since: str | None = None,
-) -> Mapping[str, Landed]:
+) -> Mapping[str, LandedTask]:
     """The newest landing of each wanted task within reach of `head`, if nothing took it back."""
-    found: dict[str, Landed] = {}
+    found: dict[str, LandedTask] = {}
     wanted = set(wanted)
     for commit in repository.log_trailers(head, since=since):
         if commit.task in wanted and commit.task not in found:
@@ -294,7 +294,9 @@ def _landings(
                 continue
             proofs = evidence.read_proofs(commit.trailers)
             unproven = evidence.parse_unproven(commit.trailers.get("Grade", ()))
-            found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
+            found[commit.task] = LandedTask(
+                *(sha, commit.attempt, spec, proofs, unproven, is_about_it)
+            )
         if len(found) == len(wanted):
             break
     return found

@@ -70,7 +70,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProvenProposal:
     """Proven work of a task that nobody has answered yet."""
 
     task: Task
@@ -92,17 +92,17 @@ class Spot:
     """Whether it is a task's own plan, and no file that lands."""
     no_auto: str | None = None
     """Why `Answer.AUTO` is none here; empty where it is one, None where that makes no sense."""
-    others: Callable[[], Sequence[Proposed]] | None = None
+    others: Callable[[], Sequence[ProvenProposal]] | None = None
     """What else waits by now."""
     meanwhile: Callable[[], None] | None = None
     """What goes on while the person thinks; None where all waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class QuestionContext:
     """What surrounds a question while a run goes on: see `Spot`."""
 
-    others: Callable[[], Sequence[Proposed]] | None = None
+    others: Callable[[], Sequence[ProvenProposal]] | None = None
     meanwhile: Callable[[], None] | None = None
     no_auto: str | None = None
 
@@ -151,7 +151,7 @@ def mode_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ChangeReview:
     """The review of one attempt's changes, each decision kept as an event."""
 
     journal: JournalWriter
@@ -169,7 +169,7 @@ class Review:
         changes: Sequence[Change],
         mode: ReviewMode,
         before: Before,
-        around: Around = Around(),
+        around: QuestionContext = QuestionContext(),
     ) -> Ruling:
         """Have every change approved, by whom `mode` says."""
         refused = self._find_refused(task, changes)
@@ -180,7 +180,7 @@ class Review:
         if unseen and mode is not ReviewMode.PROMPT:
             self._note_approved(task, attempt, changes, mode)
             return Ruling(Answer.APPROVED, mode.value)
-        return self._by_person(Proposed(task, attempt, changes, before), around)
+        return self._by_person(ProvenProposal(task, attempt, changes, before), around)
 
     def _note_approved(
         self, task: Task, attempt: int, changes: Sequence[Change], mode: ReviewMode
@@ -202,7 +202,7 @@ class Review:
         seen = mode is ReviewMode.PROMPT or any(is_control(one.path) for one in changes)
         return seen and not loosened and bool(self._open(task, changes))
 
-    def _by_person(self, shown: Proposed, around: Around) -> Ruling:
+    def _by_person(self, shown: ProvenProposal, around: QuestionContext) -> Ruling:
         task, changes = shown.task, shown.changes
         if self.asker is not None:
             ruling = self._ask(self.asker, shown, around)
@@ -220,7 +220,7 @@ class Review:
     def _find_refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
         return tuple(rejection(event) for event in refusals(self.journal.state, task.id, changes))
 
-    def _ask(self, asker: Asker, shown: Proposed, around: Around) -> Ruling | None:
+    def _ask(self, asker: Asker, shown: ProvenProposal, around: QuestionContext) -> Ruling | None:
         """Ask until every change is answered; the ruling where that decides of all of it at once.
 
         A saved edit is its own approval: who writes the bytes need not be shown them again.
@@ -273,7 +273,9 @@ class Review:
         places = self._open(task, changes)
         return next((at for at in places if at > after), places[0] if places else None)
 
-    def _spot(self, task: Task, changes: Sequence[Change], at: int, around: Around) -> Spot:
+    def _spot(
+        self, task: Task, changes: Sequence[Change], at: int, around: QuestionContext
+    ) -> Spot:
         event = find_answer(self.journal.state, task.id, changes[at])
         how = event.review if isinstance(event, WriteReviewed) else ""
         left = len(self._open(task, changes))

@@ -25,8 +25,8 @@ from runner.run.limits import held_out_rounds
 from runner.run.review import (
     WHOLE_RUN,
     Answer,
-    Around,
-    Proposed,
+    ProvenProposal,
+    QuestionContext,
     Ruling,
     find_met,
     find_reason,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.model import Outcome, Task
     from runner.run.limits.retries import Retries
     from runner.run.preparation import Preparation
-    from runner.run.review import Asker, Review
+    from runner.run.review import Asker, ChangeReview
     from runner.run.workers import Message
 
 
@@ -53,7 +53,7 @@ class WithdrawnError(Exception):
     """What a person is being asked about was ended from elsewhere; a value, and never shown."""
 
 
-class Came(Enum):
+class ReviewOutcome(Enum):
     """What a question came to, for whoever starts tasks."""
 
     ENDED = 1
@@ -64,7 +64,7 @@ class Came(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Question:
     """One thing to ask: a task's own plan, or without it what an attempt came to."""
 
     task: Task
@@ -77,10 +77,10 @@ class Waiting:
 class ReviewQueue:
     """First come, first asked; in the coordinator's thread alone."""
 
-    review: Review
+    review: ChangeReview
     preparation: Preparation
     retries: Retries
-    waiting: deque[Waiting] = field(default_factory=deque)
+    waiting: deque[Question] = field(default_factory=deque)
     later: deque[Message] = field(default_factory=deque)
     """What came while a person was asked, and asks something itself."""
 
@@ -90,15 +90,15 @@ class ReviewQueue:
         return bool(self.waiting or self.later)
 
     @property
-    def first(self) -> Waiting:
+    def first(self) -> Question:
         """What is asked next: plans go first, since work waits for them."""
         return next((one for one in self.waiting if one.outcome is None), self.waiting[0])
 
-    def put(self, one: Waiting) -> None:
+    def put(self, one: Question) -> None:
         """Have it asked when what is before it was answered."""
         self.waiting.append(one)
 
-    def drop(self, one: Waiting) -> None:
+    def drop(self, one: Question) -> None:
         """It was answered."""
         self.waiting.remove(one)
 
@@ -120,7 +120,7 @@ class ReviewQueue:
         """Whether its worker came back, with what is heard later."""
         return any(isinstance(one, Finished) and one.task == task for one in self.later)
 
-    def has(self, one: Waiting) -> bool:
+    def has(self, one: Question) -> bool:
         """Whether it still waits for its answer."""
         return any(each is one for each in self.waiting)
 
@@ -128,7 +128,7 @@ class ReviewQueue:
         """Put proven work down that a person is to see first; False where nobody is asked."""
         asks = self.review.would_ask(task, outcome.changes, self._mode(task, outcome))
         if asks:
-            self.put(Waiting(task, outcome))
+            self.put(Question(task, outcome))
         return asks
 
     def take_all(self) -> list[tuple[Task, Outcome]]:
@@ -157,7 +157,7 @@ class ReviewQueue:
     ) -> Ruling:
         """Whether these writes may land, by whom the task's review asks."""
         mode = self._mode(task, outcome)
-        around = Around(
+        around = QuestionContext(
             others=lambda: self._others(task),
             meanwhile=meanwhile,
             no_auto=self.preparation.why_not_auto(task) if mode is ReviewMode.PROMPT else None,
@@ -173,15 +173,15 @@ class ReviewQueue:
         answered = permission_prompts.was_answered(outcome)
         return ReviewMode.PROMPT if answered else self.preparation.review_mode(task)
 
-    def _others(self, than: Task) -> list[Proposed]:
+    def _others(self, than: Task) -> list[ProvenProposal]:
         """Proven work of other tasks that waits by now."""
         return [self._proposed(*one) for one in self._proven() if one[0].id != than.id]
 
-    def _proposed(self, task: Task, outcome: Outcome) -> Proposed:
+    def _proposed(self, task: Task, outcome: Outcome) -> ProvenProposal:
         def before(path: str) -> bytes | None:
             return self.retries.blob(outcome.base, path) if outcome.base else None
 
-        return Proposed(task, outcome.attempt, outcome.changes, before)
+        return ProvenProposal(task, outcome.attempt, outcome.changes, before)
 
     def apply_answers(self, task: Task, outcome: Outcome) -> Outcome:
         """The outcome as passed where a person let these bytes pass; else as it is."""

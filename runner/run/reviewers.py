@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runner.context.brief import Brief
     from runner.gates.base import Check, GateContext
     from runner.gates.mutation import stubs
-    from runner.gates.registry import Proven
+    from runner.gates.registry import TaskProof
     from runner.implementers.base import Drafter, Implementer
     from runner.model import Change, Outcome, Task
     from runner.process.base import Ran
@@ -104,7 +104,7 @@ _HINT = "set review_command or [model] review (for agents) in your own settings,
 
 
 def review_of(
-    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven | None = None
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof | None = None
 ) -> item_review.ItemReview:
     """Return what whoever reviews has against a change, and the acceptance table.
 
@@ -135,7 +135,7 @@ def _review_by_item(
     outcome: Outcome,
     reader: item_review.Reader,
     diff: str,
-    proven: Proven | None,
+    proven: TaskProof | None,
 ) -> item_review.ItemReview:
     task, items = assignment.task, items_of(assignment.task)
     context = make_gate_context(assignment, site, outcome)
@@ -151,7 +151,7 @@ def _review_by_item(
     )
     author = model_of(task, site.settings, assignment.author)
     reviewed = item_review.review_items(reader, material, items, evidence, author)
-    if isinstance(reviewed, item_review.Reading):  # as without items
+    if isinstance(reviewed, item_review.ReviewReading):  # as without items
         return item_review.ItemReview(findings=reviewed.findings, usage=reviewed.usage)
     return reviewed
 
@@ -173,7 +173,7 @@ def _choose_reader(
 
 def _ask_command(
     assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
-) -> item_review.Reading:
+) -> item_review.ReviewReading:
     """Let `review_command` read the diff on standard input, and the material in a file."""
     folder = site.place.box / f"review-{effects.new_id()}"
     effects.make_folder(folder)
@@ -185,16 +185,16 @@ def _ask_command(
     finally:
         with suppress(OSError):  # what resists is in nobody's way
             effects.remove_tree(folder)
-    return item_review.Reading(output_of(ran), _against(ran, CHECK))
+    return item_review.ReviewReading(output_of(ran), _against(ran, CHECK))
 
 
 def _ask_session(
     assignment: Assignment, site: WorkerContext, drafter: Drafter, material: str
-) -> item_review.Reading:
+) -> item_review.ReviewReading:
     """Let a fresh session of an agent or a model read the material; its tree is read-only."""
     brief = replace(assignment.brief, text=material, previous="")
     answer = drafter.answer(brief, replace(_review_context(assignment, site), mode=Mode.REVIEW))
-    return item_review.Reading(answer.text, answer.result.findings, answer.result.usage)
+    return item_review.ReviewReading(answer.text, answer.result.findings, answer.result.usage)
 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:

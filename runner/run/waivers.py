@@ -39,27 +39,27 @@ _DEEPEST = 64
 """Processes above this one that are looked at."""
 
 
-class Why(NamedTuple):
+class WaiverRefusal(NamedTuple):
     """Why no person can have typed it."""
 
     text: str
     ci: bool = False
 
 
-def why_no_person(environ: Mapping[str, str]) -> Why | None:
+def why_no_person(environ: Mapping[str, str]) -> WaiverRefusal | None:
     """What tells that a program runs this; None where nothing does.
 
     A command can take a variable out of its own environment, but not out of the processes that
     started it: their first one is read from the kernel, where it tells.
     """
     if _has(environ, _OF_A_RUN) or any(map(_is_of_a_run, _ancestors())):
-        return Why("a task's command runs this, in the sandbox")
+        return WaiverRefusal("a task's command runs this, in the sandbox")
     if _has(environ, _OF_A_HOOK):
-        return Why("a git hook runs this")
+        return WaiverRefusal("a git hook runs this")
     if _has(environ, _OF_AN_AGENT):
-        return Why("an agent program runs this")
+        return WaiverRefusal("an agent program runs this")
     if environ.get("CI", "").casefold() == "true":
-        return Why("CI=true, so nobody can confirm", ci=True)
+        return WaiverRefusal("CI=true, so nobody can confirm", ci=True)
     return None
 
 

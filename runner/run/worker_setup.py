@@ -17,7 +17,7 @@ from runner.process.environments import IN_REPOSITORY, find_shared_folders, with
 from runner.process.package_links import find_layouts
 from runner.process.tree import count_visits, end_marked, own_prefix
 from runner.repo.pool import Pool
-from runner.repo.proposal_bounds import Bounds
+from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.scratch import Scratch
 from runner.repo.submodules import Submodules
 from runner.run.assignment import WorkerContext
@@ -119,7 +119,7 @@ class WorkerSetup:
         shares = self._find_shares()
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=shares)
         scratch.share(self.repository.trees, self.repository.content)
-        scratch.bounds = Bounds.of(self.settings)
+        scratch.bounds = ProposalBounds.of(self.settings)
         scratch.include(self.included)
         scratch.stopped = LastLook(workers, number)
         scratch.count_visits = partial(count_visits, scratch.tree_folder)

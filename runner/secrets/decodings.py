@@ -80,11 +80,11 @@ def _positions() -> array[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class DecodedText:
     """One reading of a text, and where its bytes came from."""
 
     text: bytes
-    parent: View | None = None
+    parent: DecodedText | None = None
     starts: array[int] = field(default_factory=_positions)
     """Where in `text` a piece begins, in order."""
     origins: array[int] = field(default_factory=_positions)
@@ -100,7 +100,7 @@ class View:
         last, size = self._back(max(start, end - 1))
         return self.parent.origin(first, last + size)
 
-    def find_changed_lines(self) -> View:
+    def find_changed_lines(self) -> DecodedText:
         """The lines of this reading that the parent does not have, each between its neighbours.
 
         Whatever stands elsewhere was found in the parent already. A private key has more lines
@@ -127,13 +127,13 @@ class View:
         return origin, size
 
 
-def views(content: bytes) -> Iterator[View]:
+def views(content: bytes) -> Iterator[DecodedText]:
     """The readings of `content`, the plain one first; of the others only what they change.
 
     All take time linear in its length. Base64 comes last, decoded once from the reading in
     which everything else is already undone.
     """
-    current = View(content)
+    current = DecodedText(content)
     yield current
     for undo in (_without_invisible, _unescape, _join):
         changed = undo(current)
@@ -148,30 +148,30 @@ def views(content: bytes) -> Iterator[View]:
         yield decoded
 
 
-def _without_invisible(view: View) -> View | None:
+def _without_invisible(view: DecodedText) -> DecodedText | None:
     if view.text.isascii() and b"\0" not in view.text:
         return None
     return _replace_matches(view, _compile(_INVISIBLE).finditer(view.text), _nothing)
 
 
-def _unescape(view: View) -> View | None:
+def _unescape(view: DecodedText) -> DecodedText | None:
     if not any(sign in view.text for sign in (b"\\", b"%", b"&#")):
         return None
     return _replace_matches(view, _compile(_ESCAPES).finditer(view.text), _meaning)
 
 
-def _join(view: View) -> View | None:
+def _join(view: DecodedText) -> DecodedText | None:
     return _replace_matches(view, _compile(_JOINTS).finditer(view.text), _nothing)
 
 
-def _list_joined(view: View) -> View | None:
+def _list_joined(view: DecodedText) -> DecodedText | None:
     """With lists of literals joined too, where the text joins lists at all."""
     if not any(word in view.text for word in _JOINERS):
         return None
     return _replace_matches(view, _compile(_LISTED).finditer(view.text), _nothing)
 
 
-def _decode(view: View) -> View | None:
+def _decode(view: DecodedText) -> DecodedText | None:
     """What the base64 of `view` says, readable parts only, one to a line."""
     decoded = _Draft(view)
     for match in linear(_BASE64).finditer(view.text):
@@ -196,10 +196,10 @@ def _readable(encoded: bytes) -> Iterator[bytes]:
 
 
 def _replace_matches(
-    view: View,
+    view: DecodedText,
     matches: Iterable[re.Match[bytes]],
     replacement: Callable[[re.Match[bytes]], bytes],
-) -> View | None:
+) -> DecodedText | None:
     """`view` with every match replaced; None without one."""
     draft = _Draft(view)
     done = 0
@@ -217,7 +217,7 @@ def _replace_matches(
 class _Draft:
     """A reading being put together, piece by piece."""
 
-    def __init__(self, parent: View) -> None:
+    def __init__(self, parent: DecodedText) -> None:
         self.parent = parent
         self.pieces: list[bytes] = []
         self.starts, self.origins, self.sizes = _positions(), _positions(), _positions()
@@ -232,10 +232,10 @@ class _Draft:
             self.pieces.append(piece)
             self.length += len(piece)
 
-    def view(self) -> View:
+    def view(self) -> DecodedText:
         """The finished reading."""
         text = b"".join(self.pieces)
-        return View(text, self.parent, self.starts, self.origins, self.sizes)
+        return DecodedText(text, self.parent, self.starts, self.origins, self.sizes)
 
 
 def _lines_around(text: bytes, position: int) -> tuple[int, int]:

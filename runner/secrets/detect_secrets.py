@@ -23,7 +23,7 @@ from runner.secrets.entropy import (
     is_reserved,
     looks_random,
 )
-from runner.secrets.prefilter import Family, Mark, marks
+from runner.secrets.prefilter import DetectorMark, Family, marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -127,7 +127,7 @@ def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
     Raises SecondOpinionError when the plug-ins are not all there or time is up. Without a
     marked line nothing is imported.
     """
-    found: Iterable[Mark] = marks(text)
+    found: Iterable[DetectorMark] = marks(text)
     if is_lock_file(path):
         found = (mark for mark in found if mark.family is Family.NAMED)
     marked = _parts(text, found)
@@ -215,7 +215,7 @@ def _where(text: bytes, start: int, value: str) -> int:
     return found if found >= 0 else start
 
 
-def _parts(text: bytes, marked: Iterable[Mark]) -> Iterator[_Part]:
+def _parts(text: bytes, marked: Iterable[DetectorMark]) -> Iterator[_Part]:
     """For each mark what a plug-in has to read: its line, or a part of a long line; each once."""
     done: set[_Part] = set()
     for mark in marked:
@@ -225,7 +225,7 @@ def _parts(text: bytes, marked: Iterable[Mark]) -> Iterator[_Part]:
             yield part
 
 
-def _part(text: bytes, mark: Mark) -> tuple[int, int]:
+def _part(text: bytes, mark: DetectorMark) -> tuple[int, int]:
     if mark.family is Family.ENTROPY:
         return mark.start, mark.end  # quotes and all: the plug-in needs no more
     first = text.rfind(b"\n", max(0, mark.start - _LONGEST_LINE), mark.start) + 1

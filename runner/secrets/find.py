@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.secrets import declared_values
-    from runner.secrets.load_rules import Shape
+    from runner.secrets.load_rules import SecretShape
 else:
     declared_values = lazy_module("runner.secrets.declared_values")
 
@@ -36,7 +36,7 @@ class Secret:
     The value is for comparing with an allow-list; it never leaves the process.
     """
 
-    shape: Shape
+    shape: SecretShape
     start: int
     end: int
     value: str

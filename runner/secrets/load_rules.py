@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SecretShape:
     """A named pattern in RE2 syntax; the group `value`, if there is one, is the secret itself.
 
     Each is a table `[[format]]` of `rules/*.toml`, or `[[secret_formats]]` of settings.
@@ -91,20 +91,20 @@ _LINE = (
 _EXPRESSIONS = frozenset({"regex", "hint"})
 
 _lock = Lock()
-_added: tuple[Shape, ...] = ()
+_added: tuple[SecretShape, ...] = ()
 
 
-def all_shapes() -> tuple[Shape, ...]:
+def all_shapes() -> tuple[SecretShape, ...]:
     """Every format that holds in this process: the built-in ones first."""
     return _joined(_added)
 
 
-def redacting_shapes() -> tuple[Shape, ...]:
+def redacting_shapes() -> tuple[SecretShape, ...]:
     """Those that may hide what a person reads."""
     return _redacting(_added)
 
 
-def add_shapes(shapes: Iterable[Shape]) -> None:
+def add_shapes(shapes: Iterable[SecretShape]) -> None:
     """Let formats of settings hold, too; nothing is ever taken away."""
     global _added  # noqa: PLW0603 - whatever leaves the process is redacted, whoever calls
     with _lock:
@@ -112,13 +112,13 @@ def add_shapes(shapes: Iterable[Shape]) -> None:
 
 
 @cache
-def builtin_shapes() -> tuple[Shape, ...]:
+def builtin_shapes() -> tuple[SecretShape, ...]:
     """The formats that come with the runner, in their order."""
     return tuple(shape for name in FILES for shape in _read(_FOLDER / f"{name}.toml"))
 
 
-def shape_of(table: Mapping[str, Any]) -> Shape:
-    """A format as a table says it: a name and an expression, and whatever else `Shape` has.
+def shape_of(table: Mapping[str, Any]) -> SecretShape:
+    """A format as a table says it: a name and an expression, and whatever else `SecretShape` has.
 
     Where it names no literal that every match has, the expression itself is looked for.
     """
@@ -130,20 +130,20 @@ def shape_of(table: Mapping[str, Any]) -> Shape:
         given["env"] = "_".join(given["name"].upper().split("-"))
     if not given["needles"]:
         given |= {"needles": ("",), "hint": given.get("hint", given["regex"])}
-    return Shape(**given)
+    return SecretShape(**given)
 
 
 @cache
-def _joined(added: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _joined(added: tuple[SecretShape, ...]) -> tuple[SecretShape, ...]:
     return (*builtin_shapes(), *added)
 
 
 @cache
-def _redacting(added: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _redacting(added: tuple[SecretShape, ...]) -> tuple[SecretShape, ...]:
     return tuple(shape for shape in _joined(added) if shape.redacts)
 
 
-def _read(path: Path) -> Iterator[Shape]:
+def _read(path: Path) -> Iterator[SecretShape]:
     parts: dict[str, str] = {}
     for name, table in read_tables(path.read_text("utf-8")):
         if name == "parts":

@@ -29,7 +29,7 @@ from runner.secrets.load_rules import all_shapes, redacting_shapes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.secrets.load_rules import Shape
+    from runner.secrets.load_rules import SecretShape
 
 _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
@@ -44,7 +44,7 @@ _WORTH_GATES = 256 << 10
 class _Row(NamedTuple):
     """A shape as it is looked for."""
 
-    shape: Shape
+    shape: SecretShape
     gate: str
     needles: tuple[bytes, ...]
 
@@ -53,7 +53,7 @@ class _Row(NamedTuple):
 class _Prepared:
     """All shapes that are looked for together, made ready."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[SecretShape, ...]
     rows: tuple[_Row, ...]
     read: int = 0
     """Bytes that were looked through without gates."""
@@ -68,7 +68,7 @@ _prepared: dict[int, _Prepared] = {}
 """
 
 
-class Match(Protocol):
+class RegexMatch(Protocol):
     """What is used of a match."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
@@ -82,20 +82,20 @@ class Regex(Protocol):
     groups: int
     """How many groups it has: none, or the one called `value`."""
 
-    def finditer(self, text: bytes) -> Iterator[Match]:
+    def finditer(self, text: bytes) -> Iterator[RegexMatch]:
         """All matches that do not overlap, from the left."""
         ...
 
-    def search(self, text: bytes, pos: int = 0) -> Match | None:
+    def search(self, text: bytes, pos: int = 0) -> RegexMatch | None:
         """The first match from a position on."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShapeMatch:
     """A shape found in a text, from `start` to `end` (bytes)."""
 
-    shape: Shape
+    shape: SecretShape
     start: int
     end: int
 
@@ -112,7 +112,7 @@ def linear(expression: str) -> Regex:
     return cast("Regex", re2.compile(expression.encode(), options))
 
 
-def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
+def places(text: bytes, *, to_redact: bool = False) -> Iterator[ShapeMatch]:
     """Where the shapes stand in `text`, shape by shape; they may overlap.
 
     With `to_redact` only of those that may hide what a person reads.
@@ -147,7 +147,7 @@ def _find_open(known: _Prepared, text: bytes) -> Iterable[_Row]:
     return [row for row in known.rows if row.gate in open_gates] if open_gates else ()
 
 
-def _prepare(shapes: tuple[Shape, ...]) -> _Prepared:
+def _prepare(shapes: tuple[SecretShape, ...]) -> _Prepared:
     rows = tuple(
         _Row(shape, _gate_of(shape), tuple(needle.encode() for needle in shape.needles))
         for shape in shapes
@@ -161,7 +161,7 @@ def _prepare(shapes: tuple[Shape, ...]) -> _Prepared:
     return made
 
 
-def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
+def _places_of(shape: SecretShape, text: bytes) -> Iterator[ShapeMatch]:
     for start, end in _find_nested(shape, text) if shape.nested else _values(shape, text):
         value = text[start:end].decode("latin-1")
         if not value or not _counts(shape, value):
@@ -169,10 +169,10 @@ def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
         if shape.reserved and is_reserved(text, end, value):
             continue
         if shape.named or not is_identifier(text, start, value):
-            yield Place(shape, start, end)
+            yield ShapeMatch(shape, start, end)
 
 
-def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
+def _values(shape: SecretShape, text: bytes) -> Iterator[tuple[int, int]]:
     regex = linear(_open_boundary(shape.regex))
     for match in regex.finditer(text):
         start, end = match.span(regex.groups)
@@ -182,7 +182,7 @@ def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
         yield start + text.startswith(b"_", start), end
 
 
-def _find_nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
+def _find_nested(shape: SecretShape, text: bytes) -> Iterator[tuple[int, int]]:
     """The values, and those that begin within one: `token = env("TOKEN_OF_X", "…")` has two.
 
     Linear as long as no value may hold what ends it.
@@ -201,12 +201,12 @@ def _open_boundary(expression: str) -> str:
     return re.sub(r"(\A|\|)\\b", r"\1(?:\\b|_)", expression)
 
 
-def _is_hinted(shape: Shape) -> bool:
+def _is_hinted(shape: SecretShape) -> bool:
     """Whether its hint tells; hints are looked for as they are written, capitals and all."""
     return shape.named and "(?i" not in shape.regex
 
 
-def _gate_of(shape: Shape) -> str:
+def _gate_of(shape: SecretShape) -> str:
     if _is_hinted(shape):
         return "named"
     return shape.name if shape.name in ("assigned", "password") else "other"
@@ -224,7 +224,7 @@ def _find_gates(known: _Prepared, more: int) -> tuple[tuple[str, Regex], ...] | 
     return known.gates
 
 
-def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
+def _gates(shapes: tuple[SecretShape, ...]) -> dict[str, str]:
     """One expression for each group of shapes; in most texts none of them finds anything.
 
     For named shapes it is made of their hints, for all others of the expressions themselves: RE2
@@ -244,7 +244,7 @@ def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
     }
 
 
-def _counts(shape: Shape, value: str) -> bool:
+def _counts(shape: SecretShape, value: str) -> bool:
     """Whether what fits the shape may be real."""
     if shape.random and not looks_random(value):
         return False

@@ -29,7 +29,7 @@ class Family(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DetectorMark:
     """A place that plug-ins of one family have to look at (bytes, within one line)."""
 
     family: Family
@@ -99,7 +99,7 @@ _ROUNDING = 1e-9
 """The plug-ins add up the same number in another order."""
 
 
-def marks(text: bytes) -> Iterator[Mark]:
+def marks(text: bytes) -> Iterator[DetectorMark]:
     """The places of `text` that the second opinion has to read, family by family."""
     lowered = text.lower()
     if linear(_any_named()).search(text) is not None:
@@ -120,13 +120,13 @@ def _any_named() -> str:
 
 def _find_marks(
     family: Family, expression: str, text: bytes, plugins: tuple[str, ...] = ()
-) -> Iterator[Mark]:
+) -> Iterator[DetectorMark]:
     for match in linear(expression).finditer(text):
-        yield Mark(family, *match.span(), plugins)
+        yield DetectorMark(family, *match.span(), plugins)
 
 
-def _disorderly(expression: str, bits: float, text: bytes) -> Iterator[Mark]:
+def _disorderly(expression: str, bits: float, text: bytes) -> Iterator[DetectorMark]:
     for match in linear(expression).finditer(text):
         start, end = match.span()
         if shannon(text[start + 1 : end - 1].decode("latin-1")) > bits - _ROUNDING:
-            yield Mark(Family.ENTROPY, start, end)
+            yield DetectorMark(Family.ENTROPY, start, end)

@@ -53,7 +53,7 @@ class Bucket:
 
 
 @dataclass(slots=True)
-class Session:
+class BrowserSession:
     """One browser that opened a link: digests of what it was given, never the secrets."""
 
     secret: bytes
@@ -69,7 +69,7 @@ class Session:
         return hmac.compare_digest(_digest(secret), self.secret)
 
 
-class Links:
+class SignInLinks:
     """Links that nobody has opened yet: empty files named by their digests, in a private folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -109,19 +109,19 @@ class Access:
     most_sessions = 64
     """Then the oldest one goes."""
 
-    def __init__(self, links: Links, instance: str) -> None:
+    def __init__(self, links: SignInLinks, instance: str) -> None:
         self._links = links
         self.cookie = f"runner-{instance}"
         """The name of its cookie: two servers on one host do not take each other's away."""
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, BrowserSession] = {}
         self._strangers = Bucket(_STRANGERS_BURST, _STRANGERS_PER_SECOND)
 
     def open(self, token: str, address: str) -> tuple[str, str] | None:
         """The cookie's value and the second secret for a link; None for one that is none."""
         del address
-        return self.begin(Session) if self._links.redeem(token) else None
+        return self.begin(BrowserSession) if self._links.redeem(token) else None
 
-    def begin(self, make: Callable[[bytes], Session]) -> tuple[str, str]:
+    def begin(self, make: Callable[[bytes], BrowserSession]) -> tuple[str, str]:
         """A new session, made with the digest of its second secret."""
         cookie, secret = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
         while len(self._sessions) >= self.most_sessions:
@@ -129,22 +129,22 @@ class Access:
         self._sessions[_digest(cookie)] = make(_digest(secret))
         return cookie, secret
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str) -> BrowserSession | None:
         """The session of a cookie's value."""
         # Looked up by its digest: how long that takes tells nothing of the cookie itself.
         return self._sessions.get(_digest(cookie))
 
-    def forget(self, session: Session) -> None:
+    def forget(self, session: BrowserSession) -> None:
         """End a session."""
         for cookie in [name for name, one in self._sessions.items() if one is session]:
             del self._sessions[cookie]
 
-    def admit(self, session: Session) -> bool:
+    def admit(self, session: BrowserSession) -> bool:
         """Whether it still lets somebody in; asked before every request, and may take its time."""
         del session
         return True
 
-    def take(self, session: Session | None, address: str, request: str) -> float:
+    def take(self, session: BrowserSession | None, address: str, request: str) -> float:
         """0 where one more `request` (`POST /session`) is allowed; else the seconds until then."""
         del address, request
         # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
@@ -174,7 +174,7 @@ _LONGEST_REASON = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Notice:
     """The result of an action, in words for a person."""
 
     text: str
@@ -187,7 +187,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class FormInput:
     """The fields of a form, or of a JSON object, looked at when they are asked for."""
 
     fields: Mapping[str, object]

@@ -20,7 +20,7 @@ from runner.mcp_server.tools import TOOLS
 from runner.operations.json_schema import InputError
 from runner.process.own_command import OwnCommand
 from runner.run.selection import find_id
-from runner.serve.access import Given, Reply
+from runner.serve.access import FormInput, Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ _DRAFT_REFUSES_WITHIN = 3.0
 # --- what waits -----------------------------------------------------------------------
 
 
-def approve_item(build: Build, given: Given) -> Reply:
+def approve_item(build: Build, given: FormInput) -> Notice:
     """Let one thing go on, exactly as it was shown."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
@@ -51,7 +51,7 @@ def approve_item(build: Build, given: Given) -> Reply:
         if _is_draft(item):
             require_shown(project, item, seen)
             landed = draft_answers.approve_draft(project, item, via=VIA)
-            return Reply(f"{landed.id} was added to the plan", "Start the build, or open Plan")
+            return Notice(f"{landed.id} was added to the plan", "Start the build, or open Plan")
         reason = given.text("reason")
         met, reuse = given.texts("met"), given.flag("reuse")
         asked = Approve((item,), reuse=reuse, seen=seen, reason=reason, met=met, via=VIA)
@@ -60,14 +60,14 @@ def approve_item(build: Build, given: Given) -> Reply:
     for held in came.held:
         if held.missing:
             missing = ", ".join(held.missing)
-            return Reply(
+            return Notice(
                 f"{names} approved", f"{held.culprit} lands once {missing} is also approved"
             )
-        return Reply(f"{names} approved", f"It is rebuilt on the change of {held.culprit}")
-    return Reply(f"{names} approved", _goes_on(project))
+        return Notice(f"{names} approved", f"It is rebuilt on the change of {held.culprit}")
+    return Notice(f"{names} approved", _goes_on(project))
 
 
-def reject_item(build: Build, given: Given) -> Reply:
+def reject_item(build: Build, given: FormInput) -> Notice:
     """Refuse one thing, for a reason that the next attempt reads."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     reason = given.text("reason")
@@ -84,7 +84,7 @@ def reject_item(build: Build, given: Given) -> Reply:
     with take_turn(project):
         came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
     is_later = any(one.became is Became.DROPPED_LATER for one in came)
-    return Reply(
+    return Notice(
         "; ".join(_REJECTED[one.became].format(one.task) for one in came),
         "Start the build again after this run" if is_later else _goes_on(project),
     )
@@ -105,7 +105,7 @@ _REJECTED = {
 class _PageEditor:
     """The texts that came with the form."""
 
-    given: Given
+    given: FormInput
 
     def edit(self, path: str, content: bytes) -> bytes:
         """The text of this path; what was not in the form stays."""
@@ -123,7 +123,7 @@ class _PageEditor:
         raise RunnerError("the edited text contains a secret; nothing was changed", hint=hint)
 
 
-def edit_item(build: Build, given: Given) -> Reply:
+def edit_item(build: Build, given: FormInput) -> Notice:
     """Take a person's own text in the place of what waits; the next run proves it."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
@@ -133,13 +133,13 @@ def edit_item(build: Build, given: Given) -> Reply:
             name = next((one for one in given.fields if one.startswith("file:")), "")
             editor = _DraftEditor(given.text(name, most=1 << 20))
             edited = draft_answers.edit_draft(project, item, editor)
-            return Reply(
+            return Notice(
                 f"{item} is unchanged" if edited is None else f"{item} is edited and still waits"
             )
         came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
     if all(one.became is Became.UNCHANGED for one in came):
-        return Reply(f"{item} is unchanged", tone="wait")
-    return Reply(f"{item} edited: all checks and proofs run again", _goes_on(project))
+        return Notice(f"{item} is unchanged", tone="wait")
+    return Notice(f"{item} edited: all checks and proofs run again", _goes_on(project))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +168,20 @@ def _ignore(_: Answered) -> None:
 # --- a task, a run --------------------------------------------------------------------
 
 
-def retry_task(build: Build, given: Given) -> Reply:
+def retry_task(build: Build, given: FormInput) -> Notice:
     """Have a task tried again, with something to know."""
     project = build.open()
     with take_turn(project):
         ids = retry(project, (given.text("task", needed=True),), given.text("reason"), via=VIA)
-    return Reply(f"{', '.join(ids)} will be retried", _goes_on(project))
+    return Notice(f"{', '.join(ids)} will be retried", _goes_on(project))
 
 
-def cancel_task(build: Build, given: Given) -> Reply:
+def cancel_task(build: Build, given: FormInput) -> Notice:
     """End one attempt; its work is kept."""
     known = cancel(build.open(), given.text("task", needed=True))
     if goes_on(known):
-        return Reply(f"{known.id} is stopping", tone="wait")
-    return Reply(f"the attempt at {known.id} was stopped; its work is saved")
+        return Notice(f"{known.id} is stopping", tone="wait")
+    return Notice(f"the attempt at {known.id} was stopped; its work is saved")
 
 
 class Runs:
@@ -190,7 +190,7 @@ class Runs:
     def __init__(self) -> None:
         self._callers: dict[str, Caller] = {}
 
-    def begin(self, build: Build, given: Given) -> Reply:
+    def begin(self, build: Build, given: FormInput) -> Notice:
         """Begin a run; it trusts nothing that nobody trusted. Says at once why it does not."""
         tasks = list(given.texts("tasks"))
         caller = self._callers.setdefault(build.id, Caller(build.root, build.environ, build.plan))
@@ -200,24 +200,24 @@ class Runs:
             raise RunnerError(str(error)) from error
         document = answer.document or {}
         if document.get("running"):
-            return Reply("the build has started")
+            return Notice("the build has started")
         text = str(document.get("said") or answer.text).strip()
         if document.get("exit") == 0:
-            return Reply("nothing is left to do: everything is DONE")
-        return Reply(text or "the build has ended", tone="bad" if answer.failed else "ask")
+            return Notice("nothing is left to do: everything is DONE")
+        return Notice(text or "the build has ended", tone="bad" if answer.failed else "ask")
 
 
-def stop_build(build: Build, given: Given) -> Reply:
+def stop_build(build: Build, given: FormInput) -> Notice:
     """End the run, as Ctrl-C does."""
     del given
     stop_run(build.open())
-    return Reply("the run is stopping", "Proven tasks stay; the next run continues", "wait")
+    return Notice("the run is stopping", "Proven tasks stay; the next run continues", "wait")
 
 
 # --- the plan -------------------------------------------------------------------------
 
 
-def save_plan(build: Build, given: Given) -> Reply:
+def save_plan(build: Build, given: FormInput) -> Notice:
     """Save the plan's text, byte for byte what was left of it untouched."""
     seen = given.text("seen", needed=True)
     text = given.text("text", needed=True, most=1 << 20)
@@ -226,11 +226,11 @@ def save_plan(build: Build, given: Given) -> Reply:
         data = save_plan_text(project, text, seen)
     mistakes = sum(one.is_error for one in project.check_text(data, project.plan(data)).problems)
     if mistakes:
-        return Reply(f"saved; mistakes to fix: {mistakes}", "Each is shown at its line", "ask")
-    return Reply("saved", "Start the build to continue")
+        return Notice(f"saved; mistakes to fix: {mistakes}", "Each is shown at its line", "ask")
+    return Notice("saved", "Start the build to continue")
 
 
-def change_tasks(build: Build, given: Given) -> Reply:
+def change_tasks(build: Build, given: FormInput) -> Notice:
     """Ask something new of tasks; without `confirmed` only what that would do."""
     project = build.open()
     known = [task.id for task in project.outline().tasks]
@@ -242,20 +242,20 @@ def change_tasks(build: Build, given: Given) -> Reply:
     recorded = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
     stale = ", ".join(one.id for one in recorded.change.stale) or "nothing"
     if not confirmed:
-        return Reply(f"would become STALE: {stale}", "Confirm to record it", "ask")
-    return Reply(
+        return Notice(f"would become STALE: {stale}", "Confirm to record it", "ask")
+    return Notice(
         f"CHANGE-{recorded.number:03d} recorded", f"STALE: {stale}; they wait under Review"
     )
 
 
-def begin_draft(build: Build, given: Given) -> Reply:
+def begin_draft(build: Build, given: FormInput) -> Notice:
     """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
     # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
     return _begin_command(build, ["draft", "--", wish], "the draft is being written")
 
 
-def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
+def _begin_command(build: Build, words: list[str], begun: str) -> Notice:
     environ = dict(build.environ)
     if build.plan:
         environ["RUNNER_TASK_GRAPH"] = build.plan
@@ -269,7 +269,7 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
     # apart.
     refused = _REFUSED.search(errors)
     if code is None or (code in (ExitCode.OK, ExitCode.PERSON) and refused is None):
-        return Reply(begun, "It appears under Review when it is ready", "run")
+        return Notice(begun, "It appears under Review when it is ready", "run")
     lines = [one.strip() for one in (refused[1] if refused else output or errors).splitlines()]
     hints = [one.removeprefix(_HINT) for one in lines if one.startswith(_HINT)]
     reason = "; ".join(one for one in lines if one and not one.startswith(_HINT))
@@ -278,7 +278,7 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Reply:
 
 
 _RUNS = Runs()
-ACTIONS: dict[str, Callable[[Build, Given], Reply]] = {
+ACTIONS: dict[str, Callable[[Build, FormInput], Notice]] = {
     "approve": approve_item,
     "reject": reject_item,
     "edit": edit_item,

@@ -1,11 +1,9 @@
 """`/api/v1`: the documents that commands print with `--json`, and the answers to what waits.
 
-The journal as a stream of server-sent events, which goes on behind the last id that was heard.
-
-Ids are `JOURNAL:SEQ`, the journal named by its first record: so a new journal is never taken for
-the one that was followed. In a stream over several folders the others' places follow behind
-commas, for a client sends only the last id when it comes back. Format: html.spec.whatwg.org, 9.2
-Server-sent events.
+The journal is a stream of server-sent events that resumes after the last received id (format:
+html.spec.whatwg.org, 9.2 Server-sent events). Ids are `JOURNAL:SEQ`; the journal's first record
+names it, so a new journal is never mistaken for the old one. In a stream over several folders the
+others' positions follow after commas, since a client sends back only the last id.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ from runner.app.inspect.task_view import describe_task_whole
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
-from runner.journal.records import Place, encode, read_places
+from runner.journal.records import Mark, encode, read_places
 from runner.model import digest_of
 from runner.operations.table import TABLE
 from runner.project import JOURNAL
 from runner.repo.read import Repository
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.access import Given
+from runner.serve.access import FormInput
 from runner.serve.openapi import openapi_document
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from runner.operations.row import Api as Operated
     from runner.operations.row import Operation
     from runner.project import Project
-    from runner.serve.access import Reply
+    from runner.serve.access import Notice
     from runner.serve.builds import Build, Builds
 
     Describes: TypeAlias = Callable[[Project, str], dict[str, object]]
@@ -63,13 +61,13 @@ _MOST_RECORDS = 1_000
 _RECORDS = 100
 
 
-class Api:
+class BuildApi:
     """The routes, over the builds that are served."""
 
     def __init__(
         self,
         builds: Builds,
-        actions: Mapping[str, Callable[[Build, Given], Reply]],
+        actions: Mapping[str, Callable[[Build, FormInput], Notice]],
         is_over: Callable[[], bool],
     ) -> None:
         self._builds, self._actions, self._is_over = builds, actions, is_over
@@ -153,7 +151,7 @@ class Api:
             raise RunnerError("the body is not valid JSON") from error
         if not isinstance(fields, dict):
             raise RunnerError("the body is not a JSON object")
-        result = await run_in_threadpool(self._actions[name], build, Given(fields))
+        result = await run_in_threadpool(self._actions[name], build, FormInput(fields))
         return JSONResponse({"text": result.text, "next": result.next, "tone": result.tone})
 
     def _build(self, request: Request) -> Build:
@@ -255,7 +253,7 @@ class Tail:
     def __init__(self, path: Path, asked: Mapping[str, int]) -> None:
         self._path = path
         self._asked, self._after = asked, 0
-        self._place = Place()
+        self._place = Mark()
         self._size = -1
         self._journal = ""
 
@@ -280,7 +278,7 @@ class Tail:
         if size == self._size:
             return
         if size < self._place.offset:
-            self._place, self._journal, self._after = Place(), "", 0
+            self._place, self._journal, self._after = Mark(), "", 0
         count = 0
         for record, place in read_places(self._path, self._place):
             if not self._journal:

@@ -18,7 +18,7 @@ from runner.extensions import registry
 from runner.extensions.interface import load
 from runner.lazy_module import lazy_module
 from runner.operations.table import TABLE
-from runner.serve.api import V1, Api
+from runner.serve.api import V1, BuildApi
 from runner.serve.pages import HERE, Pages, status_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from runner.config.paths import Places
     from runner.serve import actions
-    from runner.serve.access import Access, Given, Reply
+    from runner.serve.access import Access, FormInput, Notice
     from runner.serve.builds import Build, Builds
 else:
     actions = lazy_module("runner.serve.actions")
@@ -59,7 +59,7 @@ def make_application(
         *common_routes(pages, access),
         *extension_routes(context),
         *pages.routes(),
-        *Api(builds, known, is_over).routes(),
+        *BuildApi(builds, known, is_over).routes(),
     ]
     return assemble(pages, routes, status_of)
 
@@ -103,7 +103,7 @@ def assemble(
     )
 
 
-def _act(name: str, build: Build, given: Given) -> Reply:
+def _act(name: str, build: Build, given: FormInput) -> Notice:
     """What is done is imported when somebody does something: that is half of the product."""
     return actions.ACTIONS[name](build, given)
 

@@ -15,7 +15,7 @@ from runner.journal.events import RunFinished
 from runner.model import Status
 from runner.repo.read import Repository
 from runner.report.cost import dollars
-from runner.report.status_line import Work, seconds_left
+from runner.report.status_line import StatusWork, seconds_left
 from runner.serve.drawings import SIGNS, TONES, draw_graph, find_critical_path
 from runner.text.wording import join_few, plural
 
@@ -201,7 +201,7 @@ def _left(project: Project, view: View) -> str:
     statuses = {id_: one.status for id_, one in view.states.items()}
     needs = {task.id: task.depends_on for task in view.tasks}
     seconds = {id_: one.typical_seconds for id_, one in view.states.items() if one.typical_seconds}
-    work = Work(needs, seconds, project.settings.jobs)
+    work = StatusWork(needs, seconds, project.settings.jobs)
     left = seconds_left(work, statuses, {}, {})
     return format_seconds(left or 0.0)
 

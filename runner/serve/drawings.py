@@ -1,8 +1,7 @@
-"""What the page draws: the graph, and differences side by side.
+"""Draw the graph and side-by-side diffs for the page.
 
-The graph as a picture of the page: by layers, each task a link, the critical path drawn out.
-
-A diff as rows of two columns, in which nothing can hide: what the terminal's diff shows.
+The graph has layers, each task a link, and the critical path. A diff has rows of two columns that
+hide nothing, with the same content as in the terminal.
 """
 
 from __future__ import annotations
@@ -146,7 +145,7 @@ _MOST_ROWS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DiffCell:
     """One line of one side; `pieces` are its words, and whether each was changed."""
 
     number: int
@@ -158,11 +157,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line of both sides; a row with `gap` only says what is left out."""
 
-    old: Cell | None = None
-    new: Cell | None = None
+    old: DiffCell | None = None
+    new: DiffCell | None = None
     gap: str = ""
 
 
@@ -173,7 +172,7 @@ class FileDiff:
     path: str
     action: str
     notes: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     added: int
     removed: int
     is_cut: bool = False
@@ -209,12 +208,12 @@ def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> F
     found = stretches(old.lines, new.lines)
     added = sum(one.j2 - one.j1 for one in found if one.kind == "replace")
     removed = sum(one.i2 - one.i1 for one in found if one.kind == "replace")
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     last = 0
     for hunk in hunks(found):
         skipped = hunk[0].j1 - last
         if skipped > 0:
-            rows.append(Row(gap=f"{skipped} unchanged line{'s' * (skipped != 1)}"))
+            rows.append(DiffRow(gap=f"{skipped} unchanged line{'s' * (skipped != 1)}"))
         last = hunk[-1].j2
         for one in hunk:
             olds, news = old.shown[one.i1 : one.i2], new.shown[one.j1 : one.j2]
@@ -236,21 +235,21 @@ def _rows(
     ran: Mapping[int, str],
     *,
     same: bool,
-) -> Iterator[Row]:
+) -> Iterator[DiffRow]:
     if same:
         for at, (left, right) in enumerate(zip(olds, news, strict=True), start=1):
-            yield Row(
-                Cell(i + at, "same", ((left, False),)),
-                Cell(j + at, "same", ((right, False),), ran.get(j + at, "")),
+            yield DiffRow(
+                DiffCell(i + at, "same", ((left, False),)),
+                DiffCell(j + at, "same", ((right, False),), ran.get(j + at, "")),
             )
         return
     for at, (before, after) in enumerate(zip_longest(olds, news), start=1):
         pieces: tuple[Pieces, Pieces] = ((), ())
         if before is not None and after is not None and len(olds) == len(news):
             pieces = words_changed(before, after) or pieces
-        yield Row(
-            None if before is None else Cell(i + at, "old", pieces[0] or ((before, False),)),
+        yield DiffRow(
+            None if before is None else DiffCell(i + at, "old", pieces[0] or ((before, False),)),
             None
             if after is None
-            else Cell(j + at, "new", pieces[1] or ((after, False),), ran.get(j + at, "")),
+            else DiffCell(j + at, "new", pieces[1] or ((after, False),), ran.get(j + at, "")),
         )

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from runner.errors import RunnerError
-from runner.serve.request_limits import FullError, Kind, RequestLimits
+from runner.serve.request_limits import FullError, RequestKind, RequestLimits
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from runner.serve.access import Access, Session
+    from runner.serve.access import Access, BrowserSession
 
 MOST_BODY = 1 << 20
 """Bytes of a request's body."""
@@ -54,7 +54,7 @@ _STATIC = "/static/"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RequestRefusal:
     """Why a request goes no further."""
 
     status: int
@@ -72,11 +72,11 @@ class Refusal:
         return PlainTextResponse(text, self.status, headers)
 
 
-_BUSY = Refusal(429, "too many requests at once", wait=5.0)
+_BUSY = RequestRefusal(429, "too many requests at once", wait=5.0)
 
 
 class _RefusedError(Exception):
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: RequestRefusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
 
@@ -102,10 +102,12 @@ class Gateway:
             return peer
         # Only of the proxy are these headers believed: anybody else would name any address.
         if not _is_within(peer, self.proxy):
-            raise _RefusedError(Refusal(403, "only requests from the proxy are accepted"))
+            raise _RefusedError(RequestRefusal(403, "only requests from the proxy are accepted"))
         if headers.getlist("x-forwarded-proto") != ["https"]:
             hint = "let the proxy set X-Forwarded-Proto and redirect http to https"
-            raise _RefusedError(Refusal(403, "the proxy does not report an https request", hint))
+            raise _RefusedError(
+                RequestRefusal(403, "the proxy does not report an https request", hint)
+            )
         # The last one is what the proxy itself saw; those before are claims of the client.
         address = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         return address if _is_within(address, None) else peer
@@ -159,9 +161,9 @@ class Guard:
             async with self._limits.await_body(owner):
                 return await _read_body(headers, receive)
         except TimeoutError:
-            raise _RefusedError(Refusal(408, "the body did not arrive in time")) from None
+            raise _RefusedError(RequestRefusal(408, "the body did not arrive in time")) from None
 
-    def _answer(self, refusal: Refusal, path: str, headers: Headers) -> Response:
+    def _answer(self, refusal: RequestRefusal, path: str, headers: Headers) -> Response:
         is_page = headers.get("sec-fetch-dest") == "document"
         if self._access.is_team and refusal.status == HTTPStatus.UNAUTHORIZED and is_page:
             return RedirectResponse("/open", 303)
@@ -172,26 +174,26 @@ class Guard:
         # Of two Host lines two readers may believe different ones; RFC 9112, 3.2 has both
         # refused. 421 is RFC 9110, 15.5.20: not the origin that was meant.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise _RefusedError(Refusal(421, "the Host is not a name of this server"))
+            raise _RefusedError(RequestRefusal(421, "the Host is not a name of this server"))
         if method not in ("GET", "HEAD", "POST"):
-            raise _RefusedError(Refusal(405, "only GET, HEAD and POST are supported"))
+            raise _RefusedError(RequestRefusal(405, "only GET, HEAD and POST are supported"))
         site = headers.get("sec-fetch-site")
         allowed = ("same-origin",) if method == "POST" else ("same-origin", "none")
         # `none` is what a person typed or took from a bookmark. A program sends no such header,
         # and is judged by Origin and secrets.
         if site is not None and site not in allowed:
-            raise _RefusedError(Refusal(403, "requests from another site are refused"))
+            raise _RefusedError(RequestRefusal(403, "requests from another site are refused"))
         origins = headers.getlist("origin")
         if any(one not in self._origins for one in origins) or len(origins) > 1:
-            raise _RefusedError(Refusal(403, "requests from another origin are refused"))
+            raise _RefusedError(RequestRefusal(403, "requests from another origin are refused"))
         # A browser sends Origin with everything but GET and HEAD (Fetch, "Origin header"):
         # without it comes no page of ours.
         if method == "POST" and not origins:
-            raise _RefusedError(Refusal(403, "a POST needs an Origin header"))
+            raise _RefusedError(RequestRefusal(403, "a POST needs an Origin header"))
 
     async def _check_session(
         self, method: str, path: str, headers: Headers, client: str
-    ) -> Session | None:
+    ) -> BrowserSession | None:
         session = self._find_session(headers)
         # Before the bucket: refused streams and bodies take no page from the same session.
         if not self._limits.has_room(
@@ -199,28 +201,30 @@ class Guard:
         ):
             raise FullError
         if wait := self._access.take(session, client, f"{method} {path}"):
-            raise _RefusedError(Refusal(429, "too many requests", wait=wait))
+            raise _RefusedError(RequestRefusal(429, "too many requests", wait=wait))
         if path in _OPEN or path.startswith(_STATIC):
             return session
         is_team = self._access.is_team
         hint = "sign in: /open" if is_team else "run `runner serve --link`, and open the link"
         if session is None or not await self._is_admitted(session):
-            raise _RefusedError(Refusal(401, "this browser is not signed in", hint))
+            raise _RefusedError(RequestRefusal(401, "this browser is not signed in", hint))
         if (method == "POST" or path.startswith("/api/")) and not session.knows(
             headers.get(SECRET, "")
         ):
-            raise _RefusedError(Refusal(401, "this tab is read-only", hint))
+            raise _RefusedError(RequestRefusal(401, "this tab is read-only", hint))
         return session
 
-    async def _is_admitted(self, session: Session) -> bool:
+    async def _is_admitted(self, session: BrowserSession) -> bool:
         if not self._access.is_team:
             return True
         try:
             return await run_in_threadpool(self._access.admit, session)
         except RunnerError as error:  # who cannot be asked lets nobody in
-            raise _RefusedError(Refusal(503, error.message, "try again in a moment")) from error
+            raise _RefusedError(
+                RequestRefusal(503, error.message, "try again in a moment")
+            ) from error
 
-    def _find_session(self, headers: Headers) -> Session | None:
+    def _find_session(self, headers: Headers) -> BrowserSession | None:
         # Piece by piece: of every other server on this host cookies come, too, and `http.cookies`
         # reads none behind one that is odd, such as JSON as it stands.
         pieces = ";".join(headers.getlist("cookie")).split(";")
@@ -231,19 +235,19 @@ class Guard:
         return None
 
 
-def _find_kind(method: str, path: str, headers: Headers) -> Kind:
+def _find_kind(method: str, path: str, headers: Headers) -> RequestKind:
     """What a request occupies first."""
     if method == "POST":
-        return Kind.BODY
+        return RequestKind.BODY
     is_stream = path.endswith("/events") and "text/event-stream" in headers.get("accept", "")
-    return Kind.STREAM if is_stream else Kind.WORK
+    return RequestKind.STREAM if is_stream else RequestKind.WORK
 
 
 async def _read_body(headers: Headers, receive: Receive) -> bytes:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
-        raise _RefusedError(Refusal(415, "a body must be JSON or a form"))
-    too_large = Refusal(413, f"the body is larger than {MOST_BODY} bytes")
+        raise _RefusedError(RequestRefusal(415, "a body must be JSON or a form"))
+    too_large = RequestRefusal(413, f"the body is larger than {MOST_BODY} bytes")
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
         raise _RefusedError(too_large)
@@ -251,7 +255,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RefusedError(Refusal(400, "the body is incomplete"))
+            raise _RefusedError(RequestRefusal(400, "the body is incomplete"))
         piece: bytes = message.get("body", b"")
         # A Content-Length may be wrong, and a chunked body has none: the bytes are
         # counted.

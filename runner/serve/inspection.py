@@ -25,7 +25,7 @@ from runner.app.write.plan_save import EditableText
 from runner.context.task_plan import plan_text
 from runner.errors import ExitCode, RunnerError
 from runner.impact.python_blocks import spans_in
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.journal.evidence import evidence_of
 from runner.lazy_module import lazy_module
@@ -79,7 +79,7 @@ class Editable:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class InspectedItem:
     """One thing that waits, whole."""
 
     item: str
@@ -105,7 +105,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class TaskPage:
     """One task, whole."""
 
     id: str
@@ -140,7 +140,7 @@ def list_queue(build: Build) -> tuple[QueueRow, ...]:
         return tuple(QueueRow(one.task, one.title, one.note, risk) for one, risk in ranked)
 
 
-def inspect_item(build: Build, id_: str) -> Item:
+def inspect_item(build: Build, id_: str) -> InspectedItem:
     """One of them. Raises RunnerError where it does not wait (any more)."""
     project = build.open()
     with Repository.open(project.root) as repository:
@@ -157,7 +157,7 @@ def inspect_item(build: Build, id_: str) -> Item:
         left = [one for one in known if not one.answered]
         order = [row.task for row, _ in in_order(state, left, contracts)]
         at = order.index(id_) if id_ in order else -1
-        return Item(
+        return InspectedItem(
             item=one.task,
             title=one.title,
             kind=one.kind,
@@ -210,7 +210,7 @@ def diff_files(
     project: Project, pairs: Iterable[tuple[Change, bytes | None]]
 ) -> tuple[FileDiff, ...]:
     """The files of a change, beside each line the proofs that were seen to run it."""
-    store = Store(project.cache)
+    store = ImpactStore(project.cache)
     try:
         seen = Observations(store)
         return tuple(diff_file(before, change, _ran(seen, change)) for change, before in pairs)
@@ -263,7 +263,7 @@ def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable
 # --- a task ---------------------------------------------------------------------------
 
 
-def inspect_task(build: Build, id_: str) -> Inspection:
+def inspect_task(build: Build, id_: str) -> TaskPage:
     """One task. Raises RunnerError for an id that no task has."""
     project = build.open()
     asked = find_one_task(project, id_)
@@ -278,7 +278,7 @@ def inspect_task(build: Build, id_: str) -> Inspection:
             files = diff_files(project, list_built_changes(project, repository, known.commit) or [])
         else:
             files = ()
-    return Inspection(
+    return TaskPage(
         id=asked.id,
         title=asked.task.title,
         status=str(known.status),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
-from runner.serve.access import Access, Links
+from runner.serve.access import Access, SignInLinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -46,14 +46,14 @@ _TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenAddress:
     """Where the server listens."""
 
     listener: connections.Listener
     port: int
 
     @classmethod
-    def open(cls, port: int, address: str = LOOPBACK, *, most_of_address: int = 0) -> Door:
+    def open(cls, port: int, address: str = LOOPBACK, *, most_of_address: int = 0) -> ListenAddress:
         """Listen there, on a free port for 0. Raises RunnerError where it is taken.
 
         `most_of_address` bounds the connections of one address; 0: no bound.
@@ -81,9 +81,9 @@ class Door:
         return frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
 
 
-def links_of(places: Places, port: int) -> Links:
+def links_of(places: Places, port: int) -> SignInLinks:
     """The links of the server on a port."""
-    return Links(_folder(places) / str(port))
+    return SignInLinks(_folder(places) / str(port))
 
 
 def find_ports(places: Places) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ def read_token(file: Path) -> str:
 
 def serve(
     builds: Builds,
-    door: Door,
+    door: ListenAddress,
     places: Places,
     tell: Callable[[str], None],
     hook_secret: str = "",
@@ -170,7 +170,7 @@ def guard_application(
 
 
 def run_server(
-    door: Door,
+    door: ListenAddress,
     make: Callable[[Callable[[], bool]], ASGIApp],
     wrap: Callable[[ASGIApp], ASGIApp],
     begun: Callable[[], None],

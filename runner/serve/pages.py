@@ -22,7 +22,7 @@ from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText
 from runner.errors import ExitCode, RunnerError
-from runner.serve.access import Given
+from runner.serve.access import FormInput
 from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
 from runner.serve.builds import Build, NoBuildError
 from runner.serve.inspection import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from runner.serve.access import Reply
+    from runner.serve.access import Notice
     from runner.serve.board import Board
     from runner.serve.builds import Builds
 
@@ -89,7 +89,7 @@ class Pages:
     def __init__(
         self,
         builds: Builds,
-        actions: Mapping[str, Callable[[Build, Given], Reply]],
+        actions: Mapping[str, Callable[[Build, FormInput], Notice]],
         *,
         team: bool = False,
     ) -> None:
@@ -254,7 +254,7 @@ class Pages:
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error
         try:
-            reply = await run_in_threadpool(self._actions[name], build, Given(fields))
+            reply = await run_in_threadpool(self._actions[name], build, FormInput(fields))
         except RunnerError as error:
             status = status_of(error)
             return self.render(

@@ -21,7 +21,7 @@ MOST_STREAMS = 400
 """Event streams of all sessions."""
 
 
-class Kind(Enum):
+class RequestKind(Enum):
     """What a request occupies."""
 
     BODY = "body"
@@ -29,7 +29,7 @@ class Kind(Enum):
     STREAM = "stream"
 
 
-MOST_OF_SESSION = {Kind.BODY: 32, Kind.WORK: 32, Kind.STREAM: 16}
+MOST_OF_SESSION = {RequestKind.BODY: 32, RequestKind.WORK: 32, RequestKind.STREAM: 16}
 MOST_WITHOUT_SESSION = 16
 """Bodies, and answers, of all clients without a session together."""
 
@@ -42,29 +42,29 @@ class RequestLimits:
     """The requests of one server; `owner` is a session or token, empty for all clients without."""
 
     def __init__(self) -> None:
-        self._taken: Counter[tuple[Kind, str]] = Counter()
+        self._taken: Counter[tuple[RequestKind, str]] = Counter()
         self._bodies: dict[asyncio.Timeout, None] = {}
         """Of clients without a session, the oldest first."""
 
-    def has_room(self, kind: Kind, owner: str) -> bool:
+    def has_room(self, kind: RequestKind, owner: str) -> bool:
         """Return whether one more request may begin."""
-        if kind is Kind.BODY and not owner:
+        if kind is RequestKind.BODY and not owner:
             return True  # the oldest ends
-        if kind is Kind.STREAM:
+        if kind is RequestKind.STREAM:
             streams = sum(count for (one, _), count in self._taken.items() if one is kind)
             if streams >= MOST_STREAMS:
                 return False
         most = MOST_OF_SESSION[kind] if owner else MOST_WITHOUT_SESSION
         return self._taken[kind, owner] < most
 
-    def take(self, kind: Kind, owner: str) -> AbstractContextManager[None]:
+    def take(self, kind: RequestKind, owner: str) -> AbstractContextManager[None]:
         """Occupy a place. Raises FullError, before the context is entered."""
         if not self.has_room(kind, owner):
             raise FullError
         return self._hold(kind, owner)
 
     @contextmanager
-    def _hold(self, kind: Kind, owner: str) -> Iterator[None]:
+    def _hold(self, kind: RequestKind, owner: str) -> Iterator[None]:
         self._taken[kind, owner] += 1
         try:
             yield
@@ -76,7 +76,7 @@ class RequestLimits:
     @asynccontextmanager
     async def await_body(self, owner: str) -> AsyncIterator[None]:
         """Bound the time in which a body comes. Raises FullError, and TimeoutError at its end."""
-        place = self.take(Kind.BODY, owner) if owner else nullcontext()
+        place = self.take(RequestKind.BODY, owner) if owner else nullcontext()
         async with asyncio.timeout(BODY_SECONDS) as limit:
             if not owner:
                 self._end_oldest()

@@ -37,7 +37,7 @@ _PUBLISHED = (
 """What in a manifest gives a project a name that others install it by."""
 
 
-class Place(NamedTuple):
+class ModulePlace(NamedTuple):
     """Where a module is in its project."""
 
     root: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 def find_python_changes(paths: Iterable[str], trees: Trees) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Yield what the changed Python files take from those who import them."""
-    modules = dict[Place, list[str]]()
+    modules = dict[ModulePlace, list[str]]()
     for path in paths:
         if not _NO_SURFACE.search(path) and (place := _find_place(path, trees)).parts:
             modules.setdefault(place, []).append(path)
@@ -57,7 +57,7 @@ def find_python_changes(paths: Iterable[str], trees: Trees) -> Iterator[tuple[st
         yield found[0], _compare_module(place, found, trees)
 
 
-def _find_place(path: str, trees: Trees) -> Place:
+def _find_place(path: str, trees: Trees) -> ModulePlace:
     """Return the module of a file; one below `src` needs no `__init__` to be in a package."""
     folder, _, name = path.rpartition("/")
     parts = [] if name == "__init__.py" else [name.removesuffix(".py")]
@@ -70,7 +70,7 @@ def _find_place(path: str, trees: Trees) -> Place:
     root = f"{folder}/" if folder else ""
     above = root.removesuffix("src/").removesuffix("lib/").removesuffix("python/")
     marks = (mark in (read_text(trees.before(above + one)) or "") for one, mark in _PUBLISHED)
-    return Place(root, tuple(parts), any(marks))
+    return ModulePlace(root, tuple(parts), any(marks))
 
 
 class Version(NamedTuple):
@@ -81,7 +81,7 @@ class Version(NamedTuple):
     exports: frozenset[str]
 
 
-def _compare_module(place: Place, paths: list[str], trees: Trees) -> Iterator[Fact]:
+def _compare_module(place: ModulePlace, paths: list[str], trees: Trees) -> Iterator[Fact]:
     old = next((one for one in paths if trees.before(one) is not None), None)
     new = next((one for one in paths if trees.after(one) is not None), paths[0])
     if old is None:
@@ -101,7 +101,7 @@ def _compare_module(place: Place, paths: list[str], trees: Trees) -> Iterator[Fa
         yield skip_file(paths[0], f"griffe cannot read it ({type(error).__name__})")
 
 
-def _load(place: Place, path: str, content: bytes | None) -> Version:
+def _load(place: ModulePlace, path: str, content: bytes | None) -> Version:
     """Read one version of a module, an empty one where it is gone. Raises ValueError."""
     text = read_text(content or b"")
     if text is None:
@@ -138,7 +138,7 @@ def _is_offered(name: str, one: Member, own: tuple[str, ...]) -> bool:
     return not name.startswith("_")
 
 
-def _is_public(place: Place, name: str, module: Version, trees: Trees) -> bool:
+def _is_public(place: ModulePlace, name: str, module: Version, trees: Trees) -> bool:
     """Return whether others may rely on a name of a module.
 
     Of a published project: what is not private, or what a package above imports. Elsewhere: what
@@ -149,11 +149,11 @@ def _is_public(place: Place, name: str, module: Version, trees: Trees) -> bool:
     return not _is_private(place) or _is_brought(place, name, trees.before)
 
 
-def _is_private(place: Place) -> bool:
+def _is_private(place: ModulePlace) -> bool:
     return any(one.startswith("_") for one in place.parts)
 
 
-def _is_brought(place: Place, name: str, read: Callable[[str], bytes | None]) -> bool:
+def _is_brought(place: ModulePlace, name: str, read: Callable[[str], bytes | None]) -> bool:
     """Return whether a package above a module names it in its `__init__`."""
     word = re.compile(rf"\b{re.escape(name)}\b|import\s+\*")
     folders = ("/".join(place.parts[:end]) for end in range(1, len(place.parts)))

@@ -21,7 +21,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.app.write.proposals import Proposals, Proposed
+    from runner.app.write.proposals import ProposalResult, Proposals
     from runner.model import Change, Finding
     from runner.report import diff_view
     from runner.terminal import screen, single_key, terminal_review
@@ -117,7 +117,7 @@ class StagedDialogue:
 
     # --- asking -----------------------------------------------------------------------
 
-    def _answer(self, proposed: Proposed) -> ExitCode:
+    def _answer(self, proposed: ProposalResult) -> ExitCode:
         """What a proposal comes to: refused at once, or shown and decided."""
         if proposed.staged is None:
             _say(proposed.findings)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Finding, Task
     from runner.report import diff_view
     from runner.report.console import Console
-    from runner.run.review import Proposed
+    from runner.run.review import ProvenProposal
     from runner.terminal import screen, single_key
 else:
     diff_view = lazy_module("runner.report.diff_view")
@@ -60,7 +60,7 @@ class TerminalAsker:
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
         """The answer to one change; asks again until there is one. No more input means wait."""
-        draft = Draft(change)
+        draft = EditedProposal(change)
         with self._console.pause():
             self._show(task, change, before, spot)
             while True:
@@ -97,7 +97,7 @@ class TerminalAsker:
             )
             return (ask(question) or "").lower()
 
-    def _answer(self, key: str, draft: Draft, spot: Spot) -> Reply | None:
+    def _answer(self, key: str, draft: EditedProposal, spot: Spot) -> Reply | None:
         match key:
             case "a":
                 return Reply(Answer.APPROVED)
@@ -133,7 +133,7 @@ class TerminalAsker:
         text = f"{head}{f' ({notes})' if notes else ''}\n{diff}"
         screen.show(text, self._environ, sys.stderr)
 
-    def _show_others(self, others: Sequence[Proposed]) -> Reply | None:
+    def _show_others(self, others: Sequence[ProvenProposal]) -> Reply | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""
         if not others:
             print("nothing else is waiting yet", file=sys.stderr)
@@ -199,7 +199,7 @@ def _explain(question: str, spot: Spot) -> Iterator[str]:
     yield from (f"  {key}  {meaning}" for key, meaning in keys.items() if f"[{key}]" in question)
 
 
-class Draft:
+class EditedProposal:
     """What a person makes of a proposal in their editor: a text that is refused is not lost."""
 
     def __init__(self, change: Change) -> None:

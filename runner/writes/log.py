@@ -1,11 +1,8 @@
-"""What is appended: files of JSON lines, and WRITE_LOG.jsonl, the log of approved writes.
+"""Append to files of JSON lines, such as WRITE_LOG.jsonl, the log of approved writes.
 
-A file of JSON lines that several writers append to and a crash can tear only at its end.
-
-WRITE_LOG.jsonl: every approved write, and what became of it (format: the runner's README).
-
-Records are joined on task and attempt: one line a write at its approval, then one line a task
-and attempt with the outcome.
+Several writers may append to a file; a crash can tear only its end. WRITE_LOG.jsonl has one line a
+write at its approval, then one line a task and attempt with the outcome. Both join on task and
+attempt. Format: the runner's README.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ _BLOCK = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LogLines:
     """What a file of JSON lines holds; `damaged` are the numbers of lines that are none."""
 
     records: tuple[Mapping[str, object], ...]
@@ -61,7 +58,7 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
         os.close(descriptor)
 
 
-def read_lines(root: Path, path: str) -> Lines:
+def read_lines(root: Path, path: str) -> LogLines:
     """All whole records of a file, in order; none where there is no file."""
     content = read_beneath(root, path) or b""
     records: list[Mapping[str, object]] = []
@@ -74,7 +71,7 @@ def read_lines(root: Path, path: str) -> Lines:
             records.append(record)
         elif line.endswith(b"\n") and line.strip():  # otherwise a torn end: the next append cuts it
             damaged.append(number)
-    return Lines(tuple(records), tuple(damaged))
+    return LogLines(tuple(records), tuple(damaged))
 
 
 # --- details --------------------------------------------------------------------------
@@ -134,7 +131,7 @@ def _after_last_newline(descriptor: int, size: int) -> int:
 WRITE_LOG = "artifacts/build/WRITE_LOG.jsonl"
 
 
-class Review(StrEnum):
+class WriteReview(StrEnum):
     """How a write was approved."""
 
     APPLIED = "applied"
@@ -151,7 +148,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LoggedWrite:
     """One approved write joined with its outcome; `fate` is None while it is open."""
 
     time: str
@@ -173,7 +170,7 @@ class Written:
 class History:
     """The write log as read; `damaged` are the numbers of lines that are no records."""
 
-    writes: tuple[Written, ...]
+    writes: tuple[LoggedWrite, ...]
     damaged: tuple[int, ...] = ()
 
 
@@ -190,7 +187,7 @@ class WriteLog:
         run: str,
         task: str,
         attempt: int,
-        review: Review,
+        review: WriteReview,
     ) -> None:
         """Append the approved writes of one attempt; raises RunnerError when it cannot."""
         whose = {"time": effects.timestamp(), "run": run, "task": task, "attempt": attempt}
@@ -238,9 +235,9 @@ def _attempt(line: Mapping[str, object]) -> tuple[str, int]:
     return _text(line, "task"), _number(line, "attempt")
 
 
-def _make_written(line: Mapping[str, object], outcome: Mapping[str, object] | None) -> Written:
+def _make_written(line: Mapping[str, object], outcome: Mapping[str, object] | None) -> LoggedWrite:
     fates = {fate.value: fate for fate in Fate}
-    return Written(
+    return LoggedWrite(
         time=_text(line, "time"),
         run=_text(line, "run"),
         task=_text(line, "task"),

@@ -1,12 +1,9 @@
 """Whether a source parses, for Python, JSON, TOML and YAML, without importing or running it.
 
-This file needs nothing of its package and runs on older interpreters too: for costly sources
-its own text is handed to a child (`python -I -c …`), where time and memory are bounded.
-
-Which sources are too costly for a parser to be read in this process.
-
-The bounds were measured on CPython 3.11: within them no known source takes longer than
-0.3 s or ends the process; beyond them a child with an alarm reads the file.
+This file imports nothing of its package and runs on older interpreters too. The text of a costly
+source goes to a child (`python -I -c …`) with bounded time and memory. The bounds of `is_costly`
+were measured on CPython 3.11: within them no known source takes longer than 0.3 s or ends the
+process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Which paths a task may write: safe names, control files, and the task's own scope.
-
-One component of a path: why it may not stand in a repository, or not travel well.
+"""Which paths a task may write: safe and portable names, control files, and the task's own scope.
 
 Sources: git's `verify_path`, `is_hfs_dotgit` and `is_ntfs_dotgit` (read-cache.c, utf8.c, path.c);
 Microsoft's "Naming Files, Paths, and Namespaces" for reserved names.

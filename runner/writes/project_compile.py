@@ -45,7 +45,7 @@ class CompileCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CompileJob:
     """One command to run in one folder of the tree, and the changed files it is about."""
 
     tool: str
@@ -76,7 +76,7 @@ def compile_projects(
     results = [(job, _run(job, run_command)) for job in jobs]
     failed = [job for job, weighed in results if any(one.line for one in weighed.findings)]
     unable = [job for job, weighed in results if _cannot_start(job, weighed, run_command)]
-    earlier: dict[Job, _CompileResult] = {}
+    earlier: dict[CompileJob, _CompileResult] = {}
     if (failed or unable) and on_base is not None:
         with on_base(()):
             earlier = {job: _run(job, run_command) for job in failed}
@@ -98,7 +98,9 @@ def compile_projects(
     return tuple(found)
 
 
-def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> Iterator[Finding]:
+def _check_uncompiled(
+    tree: Path, paths: Sequence[str], jobs: Iterable[CompileJob]
+) -> Iterator[Finding]:
     """What is known of files that no project compiles."""
     compiled = {path for job in jobs for path in job.paths}
     for path in paths:
@@ -113,14 +115,14 @@ def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> 
                 yield wrong
 
 
-def _cannot_start(job: Job, result: _CompileResult, run_command: RunCommand) -> bool:
+def _cannot_start(job: CompileJob, result: _CompileResult, run_command: RunCommand) -> bool:
     """Whether the compiler of a failed job cannot even tell its version in that folder."""
     if not job.version or not any(one.check == CHECK and not one.line for one in result.findings):
         return False
     return not run_command(job.search + job.version, folder=job.folder).passed
 
 
-def _warn_unable(job: Job, finding: Finding) -> Finding:
+def _warn_unable(job: CompileJob, finding: Finding) -> Finding:
     return replace(
         finding,
         message=f"not compiled: {job.tool} {COULD_NOT_RUN}, with or without the change",
@@ -137,7 +139,7 @@ class _CompileResult(NamedTuple):
     """Lines that speak of an error and name no place."""
 
 
-def _without_old(job: Job, now: _CompileResult, before: _CompileResult) -> Iterator[Finding]:
+def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -> Iterator[Finding]:
     """Yield the new findings; of the old ones a note, wherever they have moved to."""
     left = Counter((one.path, one.message) for one in before.findings if one.line)
     old: list[Finding] = []
@@ -184,7 +186,7 @@ def compilers() -> tuple[Compiler, ...]:
     return tuple(one for one in known if one is not None)
 
 
-def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
+def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[CompileJob, ...]:
     """The whole-project compilers that changed paths call for, by their nearest manifest."""
     wanted: dict[tuple[str, str], list[str]] = {}
     chosen = {compiler.tool: compiler for compiler in compilers()}
@@ -194,16 +196,18 @@ def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
             if folder is not None:
                 wanted.setdefault((compiler.tool, folder), []).append(path)
     return tuple(
-        Job(
+        CompileJob(
             tool, chosen[tool].line, folder, tuple(about), chosen[tool].search, chosen[tool].version
         )
         for (tool, folder), about in wanted.items()
     )
 
 
-def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tuple[Job, ...]:
+def command_jobs(
+    paths: Sequence[str], commands: Iterable[CompileCommand]
+) -> tuple[CompileJob, ...]:
     """The commands of the settings that changed paths call for."""
-    jobs: list[Job] = []
+    jobs: list[CompileJob] = []
     for command in commands:
         about = _match_paths(command.glob, paths)
         tool = command.line.split(maxsplit=1)[0] if command.line.strip() else ""
@@ -211,11 +215,11 @@ def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tu
             jobs += [
                 # A path is a proposal's: quoted it is one word to the shell, whatever stands in it,
                 # and behind `./` no option to the tool.
-                Job(tool, command.line.replace("{file}", _as_word(path)), "", (path,))
+                CompileJob(tool, command.line.replace("{file}", _as_word(path)), "", (path,))
                 for path in about
             ]
         elif about:
-            jobs.append(Job(tool, command.line, "", about))
+            jobs.append(CompileJob(tool, command.line, "", about))
     return tuple(jobs)
 
 
@@ -270,7 +274,7 @@ def _match_paths(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(ignore_rules((glob,)), paths))
 
 
-def _run(job: Job, run_command: RunCommand) -> _CompileResult:
+def _run(job: CompileJob, run_command: RunCommand) -> _CompileResult:
     ran = run_command(job.search + job.line, folder=job.folder)
     if ran.passed:
         return _CompileResult(())

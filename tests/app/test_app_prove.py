@@ -9,11 +9,11 @@ from runner.app.answer.waiver import Waive, waive
 from runner.app.prove.declare_ship import ShipRequest, notices_nothing, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
-from runner.app.prove.prove_tree import Snapshot, find_uncommitted
+from runner.app.prove.prove_tree import WorkTreeSnapshot, find_uncommitted
 from runner.app.prove.publish import find_request, publish_ship
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.errors import ExitCode, RunnerError
-from runner.journal.evidence import Source, Standing
+from runner.journal.evidence import EvidenceSource, EvidenceState
 from runner.model import Action, Proof, Verdict, digest_of
 from runner.repo.read import Repository
 
@@ -133,8 +133,8 @@ def test_without_a_task_or_a_gate_there_is_nothing_to_verify(workplace, heard):
 
 def test_evidence_names_the_commit_and_the_proofs(shop):
     found = find_evidence(opened_at(shop), "1")
-    assert found.standing is Standing.CURRENT
-    assert found.evidence.source is Source.JOURNAL
+    assert found.standing is EvidenceState.CURRENT
+    assert found.evidence.source is EvidenceSource.JOURNAL
     assert found.evidence.commit == shop.happened("task.landed", "TASK-001")[0]["commit"]
     assert "TC-001" in [proof.id for proof in found.evidence.proofs]
     assert found.graded.is_proven
@@ -142,13 +142,13 @@ def test_evidence_names_the_commit_and_the_proofs(shop):
 
 def test_evidence_of_a_task_that_is_asked_for_otherwise_stands_no_more(shop):
     shop.edit_plan("## TASK-001: Total", "## TASK-001: Total of all\n\nWith tax.")
-    assert find_evidence(opened_at(shop), "1").standing is Standing.WORK_CHANGED
+    assert find_evidence(opened_at(shop), "1").standing is EvidenceState.WORK_CHANGED
 
 
 def test_without_a_journal_the_commits_tell(shop):
     (shop.root / "artifacts/build/journal.jsonl").unlink()
     found = find_evidence(opened_at(shop), "1")
-    assert found.evidence.source is Source.TRAILERS
+    assert found.evidence.source is EvidenceSource.TRAILERS
     assert any(UNITTEST in proof.command for proof in found.evidence.proofs)
     shop.edit_plan(UNITTEST, UNITTEST + " -v")  # the commits name no commands, and these are new
     again = find_evidence(opened_at(shop), "1")
@@ -158,7 +158,7 @@ def test_without_a_journal_the_commits_tell(shop):
 def test_a_task_that_was_never_built_has_no_evidence(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.py": "A = 1\n"}))
     found = find_evidence(opened_at(workplace), "1")
-    assert (found.evidence, found.graded, found.standing) == (None, None, Standing.NONE)
+    assert (found.evidence, found.graded, found.standing) == (None, None, EvidenceState.NONE)
 
 
 # --- coverage -------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_uncommitted_work_is_what_a_proposal_would_say(shop):
     (shop.root / "link").symlink_to("shop.py")  # nothing is followed, and nothing was there
     with Repository.open(shop.root) as repository:
         found = {one.path: one for one in find_uncommitted(repository)}
-        assert Snapshot.of(repository).head == shop.head
+        assert WorkTreeSnapshot.of(repository).head == shop.head
     assert {path: one.action for path, one in found.items()} == {
         "new.txt": Action.CREATE,
         "shop.py": Action.MODIFY,

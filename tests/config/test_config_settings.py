@@ -70,7 +70,7 @@ def test_a_rate_of_calls_is_the_person_s_own_and_read_in_one_spelling(house):
 
 
 def test_every_setting_can_be_set_and_nothing_else():
-    assert set(schema.Given.model_fields) == set(SETTABLE)
+    assert set(schema.SettingsLayer.model_fields) == set(SETTABLE)
     assert set(SETTABLE) < {entry.name for entry in fields(Settings)}
 
 

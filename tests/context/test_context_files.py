@@ -1,6 +1,6 @@
 from context_build import a_task, a_tree
 
-from runner.context.files import Neighbours, Wanted, candidates, context_files
+from runner.context.files import FileQuery, Neighbours, candidates, context_files
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import CHARACTERS_A_TOKEN
 from runner.plan.task_types import WorkType, classify
@@ -20,7 +20,7 @@ TEXTS = {
 
 def chosen(task, *, tokens=8000, texts=TEXTS, allow=(), kind=None, **wanted):
     tree = a_tree(texts, allow)
-    asked = Wanted(task, kind or WorkType(), **wanted)
+    asked = FileQuery(task, kind or WorkType(), **wanted)
     with outlines_of(tree, None) as outlines:
         return context_files(tree, Neighbours(tree, outlines), asked, tokens)
 
@@ -111,6 +111,6 @@ def test_every_candidate_comes_once():
     tree = a_tree(TEXTS)
     task = a_task(outputs=("src/booking/*.py",), inputs=("src/booking/store.py",))
     with outlines_of(tree, None) as outlines:
-        asked = Wanted(task, WorkType())
+        asked = FileQuery(task, WorkType())
         paths = [path for path, _ in candidates(tree, Neighbours(tree, outlines), asked)]
     assert len(paths) == len(set(paths))

@@ -1,18 +1,18 @@
 from context_build import a_task
 
 from runner.context.gather import MOST_TOKENS, file_index
-from runner.context.outline_cache import Outline
+from runner.context.outline_cache import FileOutline
 from runner.context.tree import CHARACTERS_A_TOKEN
 
 
 def outlines(*paths, names=""):
-    return {path: Outline(names, 10, "") for path in paths}
+    return {path: FileOutline(names, 10, "") for path in paths}
 
 
 def test_a_line_has_path_names_and_length_and_the_lines_stand_in_order_of_the_paths():
     found = {
-        "src/b.py": Outline("Booking add", 12, ""),
-        "src/a.py": Outline(" ".join(f"f{n}" for n in range(12)), 3, ""),
+        "src/b.py": FileOutline("Booking add", 12, ""),
+        "src/a.py": FileOutline(" ".join(f"f{n}" for n in range(12)), 3, ""),
     }
     assert file_index(found, a_task()) == (
         "src/a.py | f0, f1, f2, f3, f4, f5, f6, f7, … | 3",
@@ -31,8 +31,8 @@ def test_a_medium_project_takes_no_more_than_800_tokens_and_its_relevant_files_a
 
 def test_names_speak_for_a_file_as_its_path_does_and_neighbours_before_strangers():
     found = outlines(*(f"a{n}.py" for n in range(200)))
-    found["z1.py"] = Outline("RefundPolicy", 1, "")
-    found["z2.py"] = Outline("", 1, "")
+    found["z1.py"] = FileOutline("RefundPolicy", 1, "")
+    found["z2.py"] = FileOutline("", 1, "")
     lines = file_index(found, a_task(title="Refunds after 24 hours"), near=("z2.py",), tokens=20)
     assert [line for line in lines if line.startswith("z")] == [
         "z1.py | RefundPolicy | 1",

@@ -1,4 +1,4 @@
-from runner.context.patterns import Search, match_patterns
+from runner.context.patterns import PatternSearch, match_patterns
 from runner.model import Spec, Task
 from runner.plan.patterns import PatternIndex
 
@@ -61,7 +61,7 @@ def test_a_domain_of_the_same_kind_fits_and_payment_is_told_by_the_text():
     )
 
     def found(**fields):
-        search = Search.of(index, a_task(**fields))
+        search = PatternSearch.of(index, a_task(**fields))
         return [match.pattern.id for match in search.matches(index, 3)]
 
     assert found(type="migration") == ["PATTERN-001"]
@@ -73,7 +73,7 @@ def test_a_domain_of_the_same_kind_fits_and_payment_is_told_by_the_text():
 def test_the_journal_can_say_by_what_it_was_searched(tmp_path):
     index = library(tmp_path)
     task = a_task(type="auth", keywords=("jwt",), patterns=("PATTERN-002",))
-    told = Search.of(index, task, ("sqlalchemy", "rich")).describe(index)
+    told = PatternSearch.of(index, task, ("sqlalchemy", "rich")).describe(index)
     assert told[0] == f"{len(index.patterns)} patterns"
     assert {"domain auth", "keyword jwt", "named PATTERN-002"} <= set(told)
     assert "stack rich" not in told
@@ -81,6 +81,6 @@ def test_the_journal_can_say_by_what_it_was_searched(tmp_path):
 
 def test_where_there_is_no_pattern_only_who_must_have_searched_says_so():
     none = PatternIndex.read(b"")
-    assert Search.of(none, a_task(type="ui")).describe(none) == ()
+    assert PatternSearch.of(none, a_task(type="ui")).describe(none) == ()
     for fields in ({"type": "auth"}, {"type": "migration"}, {"title": "Stripe checkout"}):
-        assert Search.of(none, a_task(**fields)).describe(none)[0] == "0 patterns"
+        assert PatternSearch.of(none, a_task(**fields)).describe(none)[0] == "0 patterns"

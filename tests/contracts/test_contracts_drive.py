@@ -12,7 +12,7 @@ import pytest
 
 from runner.contracts.inside import drive
 from runner.contracts.inside.application import Inventory
-from runner.contracts.inside.report import Ended, Report
+from runner.contracts.inside.report import DriveEnded, Report
 
 THING = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 BODY = {"content": {"application/json": {"schema": THING}}}
@@ -134,7 +134,7 @@ def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):
     job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}
     inventory = Inventory([], None, url, 5, told)
     output = types.SimpleNamespace(ended=True, tail=lambda: "")
-    with pytest.raises(Ended, match="exited during the test"):
+    with pytest.raises(DriveEnded, match="exited during the test"):
         drive.Tester(job, url, inventory, output, told).test()
 
 
@@ -152,7 +152,7 @@ def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):
 )
 def test_a_document_is_validated(change, why):
     drive.validate(DOCUMENT)
-    with pytest.raises(Ended, match=why):
+    with pytest.raises(DriveEnded, match=why):
         drive.validate({**DOCUMENT, **change})
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contracts import entries
-from runner.contracts.entries import Kind, OpenApi, Refused, Schema
+from runner.contracts.entries import ContractKind, OpenApi, Refused, Schema
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,15 @@ def test_an_openapi_entry_that_cannot_be_read(value, message):
 @pytest.mark.parametrize(
     ("value", "entry"),
     [
-        ("a.json = b.models:Thing", Schema("a.json", Kind.TYPE, "b.models:Thing")),
-        ("a.json=b.models:Outer.Inner", Schema("a.json", Kind.TYPE, "b.models:Outer.Inner")),
-        ("a.json = data/*.json", Schema("a.json", Kind.INSTANCES, "data/*.json")),
-        ("`a.json` = `one.json`", Schema("a.json", Kind.INSTANCES, "one.json")),
-        ("a.json = src/b.ts:BSchema", Schema("a.json", Kind.ZOD, "src/b.ts", "BSchema")),
-        ("a.json = src/b.mjs:B", Schema("a.json", Kind.ZOD, "src/b.mjs", "B")),
+        ("a.json = b.models:Thing", Schema("a.json", ContractKind.TYPE, "b.models:Thing")),
+        (
+            "a.json=b.models:Outer.Inner",
+            Schema("a.json", ContractKind.TYPE, "b.models:Outer.Inner"),
+        ),
+        ("a.json = data/*.json", Schema("a.json", ContractKind.INSTANCES, "data/*.json")),
+        ("`a.json` = `one.json`", Schema("a.json", ContractKind.INSTANCES, "one.json")),
+        ("a.json = src/b.ts:BSchema", Schema("a.json", ContractKind.ZOD, "src/b.ts", "BSchema")),
+        ("a.json = src/b.mjs:B", Schema("a.json", ContractKind.ZOD, "src/b.mjs", "B")),
         ("a.json", Schema("a.json")),
     ],
 )

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from runner.contracts.inside import application, describe, instances, report, serve
 from runner.contracts.inside.application import Inventory
-from runner.contracts.inside.report import Ended, Report
+from runner.contracts.inside.report import DriveEnded, Report
 from runner.contracts.schema_equality import differences
 
 # --- describe -------------------------------------------------------------------------
@@ -303,10 +303,10 @@ def test_the_path_of_a_server_counts_unless_the_address_has_its_own():
 def test_an_application_that_is_not_there_is_told(tmp_path):
     job = {"handshake": str(tmp_path / "no.json"), "url": "", "start_seconds": 0.1, "prefix": ""}
     output = types.SimpleNamespace(ended=False)
-    with pytest.raises(Ended, match="did not answer within"):
+    with pytest.raises(DriveEnded, match="did not answer within"):
         application.reachable(job, output)
     output.ended = True
-    with pytest.raises(Ended, match="exited before it answered"):
+    with pytest.raises(DriveEnded, match="exited before it answered"):
         application.reachable({**job, "start_seconds": 5}, output)
 
 

@@ -353,8 +353,8 @@ def test_what_could_not_be_tried_stands_behind_differences_and_refuses_nothing(t
         told = Report(str(tmp_path / "report.json"))
         for label, kind in problems:
             told.add((label, kind, label), "text")
-        found = [openapi.Problem(*one.values()) for one in told.problems.values()]
-        said = openapi.Report("tested", "", "", 50, 50, tuple(found))
+        found = [openapi.OpenapiProblem(*one.values()) for one in told.problems.values()]
+        said = openapi.OpenapiReport("tested", "", "", 50, 50, tuple(found))
         check = Check(id="contract:openapi", kind="contract", command="", limits=Limits())
         return [*openapi._findings(check, entries.OpenApi("api.json", app="web:app"), said)]
 

@@ -6,7 +6,7 @@ import pytest
 from growth import grows_as_its_input
 
 from runner.editor.mentions import mention_at, tasks_named
-from runner.editor.source_text import Place, SourceText
+from runner.editor.source_text import SourceText, TextPosition
 
 HOSTILE = ("a", "a1", "1", "(", "a.", "./", "a/", "TASK ", "T-", "`", "[x](")
 
@@ -28,7 +28,7 @@ def test_a_long_line_takes_as_long_as_it_is(part):
         plan = a_plan(line)
 
         def look():
-            assert mention_at(plan, "TASK-GRAPH.md", Place(0, len(line))) is None
+            assert mention_at(plan, "TASK-GRAPH.md", TextPosition(0, len(line))) is None
             assert list(tasks_named(plan.text_of(""), "TASK-GRAPH.md", plan)) == []
 
         return look
@@ -48,5 +48,5 @@ def test_a_long_line_takes_as_long_as_it_is(part):
 )
 def test_a_path_is_found_wherever_it_stands(line, name):
     plan = a_plan(line, [name])
-    at = Place(0, line.index(name) + 1)
+    at = TextPosition(0, line.index(name) + 1)
     assert mention_at(plan, "TASK-GRAPH.md", at).name == name

@@ -6,7 +6,7 @@ import pytest
 
 from runner.editor import open_documents
 from runner.editor.open_documents import OpenDocuments, path_of_uri
-from runner.editor.source_text import Place, Span
+from runner.editor.source_text import TextPosition, TextSpan
 
 PLAN = "TASK-GRAPH.md"
 TEXT = "".join(
@@ -31,8 +31,8 @@ def unknown(documents, document, **how):
 
 
 def put(documents, document, line, column, text):
-    at = Place(line, column)
-    documents.replace(document, document.text.change(Span(at, at), text))
+    at = TextPosition(line, column)
+    documents.replace(document, document.text.change(TextSpan(at, at), text))
 
 
 def test_while_somebody_types_what_is_known_of_the_whole_stays_at_its_lines(opened):

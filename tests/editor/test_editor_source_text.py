@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.editor.source_text import Place, SourceText, Span, Units
+from runner.editor.source_text import SourceText, TextPosition, TextSpan, Units
 
 TEXTS = st.text(st.sampled_from("ab\n\r\u2028é😀\ud800"), max_size=12)
 
@@ -26,7 +26,7 @@ def test_lines_end_in_lf_cr_lf_or_cr_and_in_nothing_else(text):
 def test_a_change_is_that_of_the_whole_text(text, new, draw):
     made = SourceText.of(text)
     lines = lines_of(text)
-    places = [Place(n, c) for n, line in enumerate(lines) for c in range(len(line) + 1)]
+    places = [TextPosition(n, c) for n, line in enumerate(lines) for c in range(len(line) + 1)]
     one, other = draw.draw(st.sampled_from(places)), draw.draw(st.sampled_from(places))
 
     def offset(place):
@@ -35,7 +35,7 @@ def test_a_change_is_that_of_the_whole_text(text, new, draw):
 
     start, end = sorted((offset(one), offset(other)))
     clean = (text[:start] + new + text[end:]).replace("\ud800", "\ufffd")
-    after = made.change(Span(one, other), new)
+    after = made.change(TextSpan(one, other), new)
     assert after.text == clean
     assert after.lines() == lines_of(clean)
 
@@ -43,17 +43,17 @@ def test_a_change_is_that_of_the_whole_text(text, new, draw):
 @pytest.mark.parametrize(("name", "units"), [("utf-8", 7), ("utf-16", 4), ("utf-32", 3)])
 def test_columns_are_counted_in_the_agreed_units(name, units):
     by, text = Units(name), SourceText.of("aé😀b")
-    assert text.units(Place(0, 3), by) == units
-    assert text.place(0, units, by) == Place(0, 3)
-    assert text.place(0, units - 1, by) == Place(0, 2)
+    assert text.units(TextPosition(0, 3), by) == units
+    assert text.place(0, units, by) == TextPosition(0, 3)
+    assert text.place(0, units - 1, by) == TextPosition(0, 2)
 
 
 def test_a_position_outside_of_the_text_is_its_nearest_place():
     text, by = SourceText.of("ab\ncd"), Units()
-    assert text.place(0, 99, by) == Place(0, 2)
-    assert text.place(9, 9, by) == Place(1, 2)
-    assert text.place(-1, 9, by) == Place(0, 0)
-    assert text.place(1, -4, by) == Place(1, 0)
+    assert text.place(0, 99, by) == TextPosition(0, 2)
+    assert text.place(9, 9, by) == TextPosition(1, 2)
+    assert text.place(-1, 9, by) == TextPosition(0, 0)
+    assert text.place(1, -4, by) == TextPosition(1, 0)
 
 
 @given(st.text(max_size=20), st.integers(0, 30))

@@ -7,11 +7,11 @@ from gates_bench import a_bench, a_task
 
 from runner.config.settings import Settings
 from runner.gates import contract_tests
-from runner.gates.failed_bounds import Bounds, find_met_bound
+from runner.gates.failed_bounds import CommandBounds, find_met_bound
 from runner.model import Level, Network, Resource, TestContract
 from runner.process.sandbox import choose_sandbox
 
-HELD = Bounds(
+HELD = CommandBounds(
     enclosed=True,
     home="/home/ada",
     own=("/home/ada/shop",),

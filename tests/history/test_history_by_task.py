@@ -12,7 +12,7 @@ from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.read import Repository
 from runner.repo.refs import keep_ref
-from runner.writes.log import Fate, Review, WriteLog
+from runner.writes.log import Fate, WriteLog, WriteReview
 
 _PLAIN = 0o100644
 
@@ -33,7 +33,7 @@ def logged(place, task, path, after, *, attempt=1, keep=False):
     )
     log = WriteLog(place.root)
     whose = {"run": "r", "task": task, "attempt": attempt}
-    log.record([change], **whose, review=Review.APPLIED)
+    log.record([change], **whose, review=WriteReview.APPLIED)
     log.close(**whose, fate=Fate.LANDED)
     if keep:
         with Repository.open(place.root) as repository:

@@ -10,7 +10,7 @@ from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
 from runner.impact.reach import Entry, References
 from runner.impact.reasons import Width
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.model import Contract, Level, Observed, Spec, Task, TestContract, digest_of
 
@@ -48,7 +48,7 @@ class House:
         self.files = {
             path: one if isinstance(one, bytes) else code(one) for path, one in files.items()
         }
-        self.store = Store(None)
+        self.store = ImpactStore(None)
         self.references = References(self.store)
         self.references.learn((Entry(path, path) for path in self.files), self.files.get, "tree")
         self.observed = Observations(self.store)

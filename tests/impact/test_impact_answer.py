@@ -6,9 +6,9 @@ from impact_build import TASKS, a_shop, a_task, code, doubts, names, reasons
 
 from runner.impact import change
 from runner.impact.change import Changed, with_moves
-from runner.impact.reasons import Dependents, Width
+from runner.impact.reasons import Depth, Width
 
-DIRECT = Width(Dependents.DIRECT)
+DIRECT = Width(Depth.DIRECT)
 SURE = Width(conservative=True)
 # --- imports ----------------------------------------------------------------------------
 
@@ -29,7 +29,7 @@ def test_direct_dependents_are_those_that_import_the_file_itself():
 
 
 def test_nobody_is_asked_with_the_width_none():
-    found = a_shop().edit("src/shop/db.py", "row", "x", width=Width(Dependents.NONE))
+    found = a_shop().edit("src/shop/db.py", "row", "x", width=Width(Depth.NONE))
     assert found.affected == ()
 
 

@@ -13,7 +13,7 @@ from runner.impact.answer import judge
 from runner.impact.change import Changed
 from runner.impact.owners import MISSING, Owners
 from runner.impact.reach import Entry, References
-from runner.impact.store import FILE, Store
+from runner.impact.store import FILE, ImpactStore
 from runner.impact.traces import Observations
 from runner.model import Observed
 from runner.plan.ownership import OwnershipMap
@@ -22,9 +22,9 @@ ROW = Observed("TC-001", "test_a", "src/a.py", "sha256:1", "1-5,9")
 
 
 def test_what_a_proof_executed_is_found_by_file_and_by_contract(tmp_path):
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         Observations(store).keep("TASK-001", [ROW])
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         kept = Observations(store)
         assert [(seen.task, seen.row) for seen in kept.at("src/a.py")] == [("TASK-001", ROW)]
         assert kept.of("TASK-001", "TC-001") == (ROW,)
@@ -33,9 +33,9 @@ def test_what_a_proof_executed_is_found_by_file_and_by_contract(tmp_path):
 
 def test_a_file_whose_name_is_no_utf_8_is_kept_and_found(tmp_path):
     odd = Observed("TC-001", "", "src/caf\udce9 \u00e9.py", "sha256:1", "1")
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         Observations(store).keep("TASK-001", [odd])
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         kept = Observations(store)
         assert [seen.row for seen in kept.at(odd.path)] == [odd]
         assert kept.of("TASK-001", "TC-001") == (odd,)
@@ -43,7 +43,7 @@ def test_a_file_whose_name_is_no_utf_8_is_kept_and_found(tmp_path):
 
 
 def test_a_new_proof_replaces_the_old_one_and_a_part_of_it_only_a_part():
-    kept = Observations(Store(None))
+    kept = Observations(ImpactStore(None))
     other = Observed("TC-002", "", "src/b.py", "sha256:2", "1")
     kept.keep("TASK-001", [ROW, other])
     kept.keep("TASK-001", [Observed("TC-002", "", "src/c.py", "sha256:3", "1")], ["TC-002"])
@@ -60,10 +60,10 @@ def test_a_new_proof_replaces_the_old_one_and_a_part_of_it_only_a_part():
 )
 def test_names_that_are_no_utf_8_are_kept_like_any_other(tmp_path, name):
     folder = name.rpartition("/")[0]
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         References(store).learn([Entry(name, "1")], {"1": b"import booking"}.get, "tree")
         Observations(store).keep("TASK-001", [Observed("TC-001", "", name, "sha256:1", "1")])
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         known = References(store)
         assert known.blobs() == {name: "1"}
         assert known.is_file(name)
@@ -76,7 +76,7 @@ def test_names_that_are_no_utf_8_are_kept_like_any_other(tmp_path, name):
 
 def test_a_manifest_that_names_no_text_is_read_like_any_other():
     manifest = {"1": rb'{"name": "\ud800"}'}.get
-    known = References(Store(None))
+    known = References(ImpactStore(None))
     known.learn([Entry("web/package.json", "1")], manifest, "tree")
     assert known.is_file("web/package.json")
     assert list(known.find_by_keys(known.keys("web/package.json"))) == []
@@ -84,14 +84,14 @@ def test_a_manifest_that_names_no_text_is_read_like_any_other():
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all" * 100, None])
 def test_a_damaged_file_is_made_anew(tmp_path, damage):
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         Observations(store).keep("TASK-001", [ROW])
     file = tmp_path / FILE
     file.write_bytes(file.read_bytes()[:5000] if damage is None else damage)
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         assert Observations(store).at("src/a.py") == ()
         Observations(store).keep("TASK-001", [ROW])
-    with Store(tmp_path) as store:
+    with ImpactStore(tmp_path) as store:
         assert Observations(store).at("src/a.py") != ()
 
 
@@ -106,13 +106,13 @@ def test_damage_in_the_middle_of_a_question_makes_the_answer_wide_not_narrow(tmp
 
 def test_a_folder_that_cannot_be_written_keeps_nothing_and_says_nothing(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with Store(tmp_path / "file" / "cache") as store:
+    with ImpactStore(tmp_path / "file" / "cache") as store:
         Observations(store).keep("TASK-001", [ROW])
         assert Observations(store).at("src/a.py") != ()
 
 
 def test_any_thread_may_ask(tmp_path):
-    store = Store(tmp_path)
+    store = ImpactStore(tmp_path)
     kept = Observations(store)
     failed = []
 
@@ -134,7 +134,7 @@ def test_any_thread_may_ask(tmp_path):
 
 
 def test_two_programs_share_one_file(tmp_path):
-    with Store(tmp_path) as one, Store(tmp_path) as other:
+    with ImpactStore(tmp_path) as one, ImpactStore(tmp_path) as other:
         Observations(one).keep("TASK-001", [ROW])
         Observations(other).keep("TASK-002", [ROW])
         assert len(Observations(one).at("src/a.py")) == 2
@@ -144,7 +144,7 @@ def test_two_programs_share_one_file(tmp_path):
 
 
 def test_only_what_differs_is_read_again():
-    references = References(Store(None))
+    references = References(ImpactStore(None))
     contents = {"1": b"import b\n", "2": b"", "3": b"import c\n"}
     read = []
 
@@ -174,14 +174,14 @@ GLOBS = [*PATHS, "**", "*.py", "src/", "src/**", "src/*.py", "/src/b/*", "b/", "
 def test_kept_owners_are_those_of_the_map(rows):
     lines = "".join(f"| `{file}` | {task} |\n" for file, task in rows)
     data = f"| File | Tasks |\n|---|---|\n{lines}".encode()
-    store = Store(None)
+    store = ImpactStore(None)
     read, kept = OwnershipMap.read(data), Owners(store, data)
     for path in PATHS:
         assert set(kept.of(path)) == set(read.owners(path))
 
 
 def test_a_map_is_read_again_only_when_it_differs(tmp_path):
-    store = Store(tmp_path)
+    store = ImpactStore(tmp_path)
     assert Owners(store, a_map({"a.py": "TASK-001"})).of("a.py") == ("TASK-001",)
     store.connection.execute("update owners set tasks = 'TASK-777'")
     assert Owners(store, a_map({"a.py": "TASK-001"})).of("a.py") == ("TASK-777",)
@@ -193,11 +193,11 @@ def test_what_is_wrong_with_a_map_is_said_and_its_rows_hold():
         b"<<<<<<< ours\n| `b.py` | TASK-002 |\n=======\n"
         b"| `b.py` | TASK-003, nobody |\n>>>>>>> theirs\n"
     )
-    owners = Owners(Store(None), data)
+    owners = Owners(ImpactStore(None), data)
     assert owners.of("b.py") == ("TASK-002", "TASK-003")
     assert owners.problems[0] == "FILE_OWNERSHIP_MAP.md:4: the file has conflict markers"
     assert any('"nobody" is not a valid task id' in one for one in owners.problems)
-    assert Owners(Store(None), None).problems == (MISSING,)
+    assert Owners(ImpactStore(None), None).problems == (MISSING,)
 
 
 def test_a_glob_that_names_everything_makes_an_owner_of_everything():

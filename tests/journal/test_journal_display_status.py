@@ -3,10 +3,10 @@
 import pytest
 
 from runner.journal.display_status import Display, display_of, format_status
-from runner.journal.task_state import Held, TaskState
+from runner.journal.task_state import HeldWork, TaskState
 from runner.model import Finding, Reason, Severity, Status
 
-HELD = Held("review", "refs/x", "0" * 40, "1" * 40, None)
+HELD = HeldWork("review", "refs/x", "0" * 40, "1" * 40, None)
 QUESTION = Finding(check="stub", message="which?", severity=Severity.QUESTION)
 
 

@@ -34,7 +34,7 @@ from runner.journal.events import (
 from runner.journal.persistent import PersistentMap
 from runner.journal.state import RunState, fold
 from runner.journal.task_fold import fold_asked_anew
-from runner.journal.task_state import Held, Landed, TaskState, Try
+from runner.journal.task_state import HeldWork, TaskState, Try, UnfinishedLanding
 from runner.model import Ending, Reason, Spec, Status, Usage, digest_of
 
 ONE = "TASK-001"
@@ -78,7 +78,7 @@ def test_a_task_that_passed_landed_and_is_done_has_its_evidence():
 
 def test_a_crash_between_landed_and_done_shows_the_commit_and_its_proof():
     task = state_of((STARTED, 1), (PASSED, 1), (LANDING, 1), (LANDED, 1))
-    assert task.landed == Landed(COMMIT, TREE, 1, ("src/a.py",))
+    assert task.landed == UnfinishedLanding(COMMIT, TREE, 1, ("src/a.py",))
     assert task.passed == PASSED
 
 
@@ -152,7 +152,7 @@ def test_held_work_keeps_its_proof_until_it_lands():
     held = PASSED._replace(held="review", ref="refs/x")
     waits = (STARTED, 1), (held, 1), (TaskBlocked(Reason.REVIEW, "review"), 1)
     task = state_of(*waits)
-    assert task.held == Held("review", "refs/x", BASE, TREE, SPEC, 1)
+    assert task.held == HeldWork("review", "refs/x", BASE, TREE, SPEC, 1)
     assert task.passed == held
     approved = state_of(*waits, (TaskApproved(), 0))
     assert (approved.status, approved.held) == (Status.PENDING, task.held)
@@ -304,16 +304,16 @@ def test_a_record_of_another_process_that_comes_late_does_not_turn_the_count_bac
 
 
 def test_evidence_stands_or_falls_with_the_digests_of_the_task():
-    from runner.journal.evidence import Standing, evaluate_standing, evidence_of
+    from runner.journal.evidence import EvidenceState, evaluate_standing, evidence_of
 
     done = state_of((STARTED, 1), (PASSED, 1), (DONE, 1))
     assert evidence_of(done).commit == COMMIT
     assert evidence_of(done).outputs == (PROOF.output,)
     assert evidence_of(TaskState(ONE)) is None
-    assert evaluate_standing(TaskState(ONE), SPEC) is Standing.NONE
-    assert evaluate_standing(done, SPEC) is Standing.CURRENT
-    assert evaluate_standing(done, Spec(SPEC.what, "sha256:x")) is Standing.PROOF_CHANGED
-    assert evaluate_standing(done, OTHER) is Standing.WORK_CHANGED
+    assert evaluate_standing(TaskState(ONE), SPEC) is EvidenceState.NONE
+    assert evaluate_standing(done, SPEC) is EvidenceState.CURRENT
+    assert evaluate_standing(done, Spec(SPEC.what, "sha256:x")) is EvidenceState.PROOF_CHANGED
+    assert evaluate_standing(done, OTHER) is EvidenceState.WORK_CHANGED
 
 
 def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_back():

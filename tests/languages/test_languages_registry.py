@@ -15,7 +15,7 @@ from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.gates.integrity.compare_tests import findings
 from runner.impact.reach import Entry, References, find_exports
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.languages import registry
 from runner.model import Action, Change, Spec, Task, digest_of
 from runner.writes.project_compile import project_jobs
@@ -65,7 +65,7 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.setattr(
         runner.languages, "__path__", [*runner.languages.__path__, str(folder.parent)]
     )
-    row = registry.Row("toy", (".toy",), ("toy.project",))
+    row = registry.LanguageRow("toy", (".toy",), ("toy.project",))
     monkeypatch.setattr(registry, "LANGUAGES", (*registry.LANGUAGES, row))
     yield
     sys.modules.pop("runner.languages.toy", None)
@@ -91,7 +91,7 @@ def change_of(path, old, new):
 
 @pytest.mark.usefixtures("toy")
 def test_impact_follows_the_imports_of_a_language_that_one_line_made_known():
-    references = References(Store(None))
+    references = References(ImpactStore(None))
     references.learn((Entry(path, path) for path in FILES), FILES.get, "tree")
     assert [*references.importers("src/shop.toy")] == ["src/till.toy"]
     assert [*references.importers("src/till.toy")] == ["src/till_check.toy"]

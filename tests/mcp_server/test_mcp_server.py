@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mcp_client import MODERN, McpClient
 
-from runner.mcp_server.calls import Answer
+from runner.mcp_server.calls import CallResult
 from runner.mcp_server.server import Server
 from runner.mcp_server.tools import TOOLS
 
@@ -337,7 +337,7 @@ def test_a_bug_of_one_call_is_told_and_ends_no_other():
         def carry_out(self, call):
             if call.tool.name == "why":
                 raise ZeroDivisionError("why")
-            return Answer({"kind": "status"}, "{}")
+            return CallResult({"kind": "status"}, "{}")
 
     calls = [
         {"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}

@@ -9,7 +9,7 @@ from runner.plan import commands
 from runner.plan.checks import check_plan
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.document import read_plan
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def said_of(gate):
     text = f"## TASK-001: a\n\n- Gates:\n  - lint: `{gate}`\n".encode()
     found = check_plan(
         read_plan(text, "p").tasks,
-        places=Places(text, "p"),
+        places=Spans(text, "p"),
         found=lambda _: True,
         exists=lambda _: True,
     )

@@ -14,7 +14,7 @@ from runner.plan.checks import check_plan
 from runner.plan.document import read_plan, with_literals
 from runner.plan.globs import Claims, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.writes.paths import in_scope
 
 _HOSTILE = "**/a/" * 14
@@ -175,7 +175,7 @@ def _problems(text):
     plan = read_plan(data, "TASK-GRAPH.md")
     whole = check_plan(
         plan.tasks,
-        places=Places(data, "TASK-GRAPH.md"),
+        places=Spans(data, "TASK-GRAPH.md"),
         found=lambda _: True,
         exists=lambda _: True,
     )

@@ -8,7 +8,7 @@ from runner.model import Severity
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
 from runner.plan.held_out_checks import names_file, runs_file
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 
 DIGEST = "sha256:" + 64 * "a"
 FILES = f"- Held-out files: `tests/test_a.py` {DIGEST}\n"
@@ -18,7 +18,7 @@ HELD = "- Test contracts: TC-001 (unit, held out): `python -m pytest -q tests/te
 def find(fields, is_agent=lambda _: False):
     text = f"# Shop\n\n## TASK-001: Bookings\n\n- Output files: `a.txt`\n{fields}".encode()
     tasks = read_plan(text, "P").tasks
-    places = Places(text, "P")
+    places = Spans(text, "P")
     yes = {"found": lambda _: True, "exists": lambda _: True}
     return [
         one

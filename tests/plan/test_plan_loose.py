@@ -15,7 +15,7 @@ from runner.model import Severity, Status
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
 from runner.plan.edit import edit_statuses, find_spans
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 
 HEADINGS = {
     "colon": "## TASK-00{n}: {t}",
@@ -81,7 +81,7 @@ HANDS = [
 
 def problems_of(data: bytes):
     plan = read_plan(data, "T")
-    places = Places(data, "T")
+    places = Spans(data, "T")
     found = check_plan(plan.tasks, places=places, found=lambda _: True, exists=lambda _: True)
     return [*plan.problems, *found]
 

@@ -14,7 +14,7 @@ from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.run.resource_locks import ResourceLocks, find_collision
 from runner.writes.paths import in_scope
 
@@ -30,7 +30,7 @@ def read_whole(data, cache=None):
     plan = read_plan(data, "TASK-GRAPH.md") if cache is None else load_plan(data, "T", cache)
     found = check_plan(
         plan.tasks,
-        places=Places(data, "TASK-GRAPH.md"),
+        places=Spans(data, "TASK-GRAPH.md"),
         found=lambda _: True,
         exists=lambda _: False,
     )

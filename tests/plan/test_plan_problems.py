@@ -17,7 +17,7 @@ from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
 from runner.plan.inline import without_strong
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 
 NAME = "TASK-GRAPH.md"
 GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
 def messages(data: bytes, *, on_path=(), there=()) -> str:
     plan = read_plan(data, NAME)
     whole = check_plan(
-        plan.tasks, places=Places(data, NAME), found=on_path.__contains__, exists=there.__contains__
+        plan.tasks, places=Spans(data, NAME), found=on_path.__contains__, exists=there.__contains__
     )
     return "".join(f"{render(problem)}\n\n" for problem in (*plan.problems, *whole))
 
@@ -84,7 +84,7 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
         for n in range(1, 10_001)
     ]  # fmt: skip
     start = time.process_time()
-    assert check_plan(tasks, places=Places(b"", NAME), found=bool, exists=bool) == ()
+    assert check_plan(tasks, places=Spans(b"", NAME), found=bool, exists=bool) == ()
     assert time.process_time() - start < 60  # all pairs would take minutes
 
 

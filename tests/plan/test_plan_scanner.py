@@ -18,7 +18,7 @@ from runner.plan.markdown import Cuts, parse
 from runner.plan.outline import find_plain
 from runner.plan.plain_sections import plain_fields, read_plain
 from runner.plan.scanner import may_scan, scan, task_lines
-from runner.plan.sections import Reader, section_at
+from runner.plan.sections import SectionReader, section_at
 from runner.plan.source import Source
 
 HERE = Path(__file__).parent
@@ -258,7 +258,7 @@ def assert_scanned_as_read(data: bytes) -> int:
     """Every section of a file by both readers; how many the scanner knew."""
     if not may_scan(data):
         return 0
-    reader, known = Reader("T", (), Cuts(data)), 0
+    reader, known = SectionReader("T", (), Cuts(data)), 0
     offset, line = 0, 1
     while offset < len(data):
         read, _ = section_at(data, offset, line, reader)

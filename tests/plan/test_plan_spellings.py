@@ -8,7 +8,7 @@ from runner.model import Severity
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
 from runner.plan.field_names import fold_spelling
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.writes.paths import warning
 
 COMPOSED = "docs/Übersicht.md"
@@ -24,7 +24,7 @@ def told(*outputs):
     plan = read_plan(data, "TASK-GRAPH.md")
     found = check_plan(
         plan.tasks,
-        places=Places(data, "TASK-GRAPH.md"),
+        places=Spans(data, "TASK-GRAPH.md"),
         found=lambda _: True,
         exists=lambda _: True,
     )

@@ -6,7 +6,7 @@ from runner.plan.task_types import (
     DOMAINS,
     KINDS,
     Extra,
-    Reading,
+    TypeReading,
     WorkType,
     classify,
     describe_type,
@@ -27,7 +27,7 @@ def test_there_are_six_kinds_and_five_domains_and_each_has_advice_of_its_own():
     assert len({row.template for row in rows}) == len(rows)
     for kind in KINDS:
         for domain in DOMAINS:
-            advice = WorkType(Reading(kind), Reading(domain)).template
+            advice = WorkType(TypeReading(kind), TypeReading(domain)).template
             assert advice == f"{BASE}\n{kind.template}\n{domain.template}"
     words = [word for row in rows for word in (row.name, *row.aliases)]
     assert len(words) == len(set(words))

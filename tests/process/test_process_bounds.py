@@ -15,7 +15,7 @@ from runner.process import cgroups
 from runner.process.base import Ended
 from runner.process.cgroups import Grounds, explain_unheld, group_for
 from runner.process.limits import Limits, apply_bounds, find_device, with_device
-from runner.process.supervise import Course, begin
+from runner.process.supervise import RunningCommand, begin
 
 MEGABYTE = 2**20
 _BUSY = "import time; end = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
@@ -147,7 +147,7 @@ def test_a_command_whose_writing_is_counted_is_for_who_looks_again_and_again(bar
     ended = threading.Event()
     limits = Limits(hard=60, disk=MEGABYTE)
     course = begin(bare.command("sleep 30", limits=limits), bare.sandbox, cancelled=ended)
-    assert isinstance(course, Course)
+    assert isinstance(course, RunningCommand)
     time.sleep(0.2)
     assert not course.is_over
     is_due = course.due_in() <= 0

@@ -13,7 +13,7 @@ from runner.config.settings import Settings
 from runner.model import Resource
 from runner.process import cgroups, supervise
 from runner.process.base import Ended
-from runner.process.cgroups import Grounds, Group, grounds_in, group_for
+from runner.process.cgroups import CommandCgroups, Grounds, grounds_in, group_for
 from runner.process.limits import Limits, apply_bounds, memory_of
 
 GIGABYTE = 2**30
@@ -118,11 +118,11 @@ def test_the_kernels_version_2_takes_the_command_and_ends_it(context, monkeypatc
         pytest.skip("no cgroup of version 2 can be made here")
     made = []
 
-    def a_group(limits: Limits) -> Group:
+    def a_group(limits: Limits) -> CommandCgroups:
         folder = Path(base, f"runner-{os.getpid()}-test{len(made)}")
         folder.mkdir()
         made.append(folder)
-        return Group(str(folder), (), limits)
+        return CommandCgroups(str(folder), (), limits)
 
     monkeypatch.setattr(supervise, "group_for", a_group)
     inside = []

@@ -17,7 +17,7 @@ from process_bench import Bench, a_place, bubblewrap
 from runner.process import platform, tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
-from runner.process.own_command import Answer, OwnCommand, ask_for_secret
+from runner.process.own_command import OwnCommand, OwnCommandResult, ask_for_secret
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import begin
 
@@ -304,7 +304,7 @@ def test_a_secret_that_is_asked_for_meanwhile_is_no_leftover_of_a_command(bare, 
         time.sleep(0.2)
         line = "(setsid sleep 0.8 >&2 &); sleep 0.8; echo a-value"
         answer = ask_for_secret(line, tmp_path, os.environ)
-    assert (answer, ran.result().left_behind) == (Answer("a-value"), 0)
+    assert (answer, ran.result().left_behind) == (OwnCommandResult("a-value"), 0)
 
 
 def test_a_command_of_our_own_that_stays_is_no_leftover_of_a_command(bare, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from process_bench import Bench, a_place
 
 from runner.errors import RunnerError
-from runner.gates.failed_bounds import Bounds, find_met_bound
+from runner.gates.failed_bounds import CommandBounds, find_met_bound
 from runner.process.base import command_environment
 from runner.process.other_trees import follow, other_trees, search
 from runner.process.sandbox import choose_sandbox
@@ -282,7 +282,7 @@ def test_a_repository_that_goes_while_a_run_goes_on_stops_no_command(outside, ho
 
 
 def test_a_failing_command_that_names_a_hidden_tree_is_told_what_shows_it():
-    bounds = Bounds(enclosed=True, others=("/srv/code/other",), own=("/srv/code/shop",))
+    bounds = CommandBounds(enclosed=True, others=("/srv/code/other",), own=("/srv/code/shop",))
     tail = "FileNotFoundError: [Errno 2] No such file or directory: '/srv/code/other/x.json'"
     said = find_met_bound(tail, 1, bounds)
     assert "/srv/code/other, a path of another repository" in said

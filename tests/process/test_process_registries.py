@@ -20,7 +20,7 @@ from registry_bench import a_registry, opened
 from runner.config.registries import Registries
 from runner.errors import RunnerError
 from runner.model import Network
-from runner.process.egress.proxy import Refused, parse_request
+from runner.process.egress.proxy import RequestRefused, parse_request
 from runner.process.egress.server import EgressServer
 from runner.process.egress.upstream import is_private
 from runner.process.sandbox import NoSandbox, choose_sandbox
@@ -235,7 +235,7 @@ def test_a_second_request_on_a_connection_reaches_nobody(at_once, behind):
     ],
 )
 def test_a_body_whose_end_two_may_see_in_two_places_is_refused(line):
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         parse_request(b"POST http://pypi.org/ HTTP/1.1\r\n" + line)
 
 
@@ -278,7 +278,7 @@ def test_a_head_without_end_is_refused():
 def test_whatever_is_asked_comes_out_as_a_host_or_a_refusal(head):
     try:
         request = parse_request(head)
-    except Refused:
+    except RequestRefused:
         return
     assert not set(request.host) & set("/\\@?# \r\n")
     assert b"\r\n\r\n" not in request.head(absolute=True)[:-4]

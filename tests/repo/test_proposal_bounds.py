@@ -9,7 +9,7 @@ from repo_build import a_change, a_repository, commit_all, git, write
 
 from runner import effects
 from runner.repo.git import StoppedError
-from runner.repo.proposal_bounds import Bounds, ProposalError
+from runner.repo.proposal_bounds import ProposalBounds, ProposalError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
 from runner.repo.tree_files import make_readable, remove_odd_files
@@ -36,7 +36,7 @@ def a_scratch(real, slot):
 
 def test_a_file_too_large_to_hold_is_named(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
-    scratch.bounds = Bounds(file_size=1000)
+    scratch.bounds = ProposalBounds(file_size=1000)
     write(scratch.project, {"big": "x" * 1001})
 
     with pytest.raises(ProposalError) as refused:
@@ -66,15 +66,15 @@ def _bytes_read():
 def test_files_that_are_small_are_bounded_together_and_in_number(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
     write(scratch.project, {"a": "22", "b": "x" * 600, "c": "x" * 600, "ignored.pyc": "x" * 9000})
-    scratch.bounds = Bounds(size=1000)
+    scratch.bounds = ProposalBounds(size=1000)
     with pytest.raises(ProposalError, match=r"1,202 bytes; the limit is 1,000") as refused:
         scratch.changes()
     assert "proposal_size" in refused.value.hint
-    scratch.bounds = Bounds(files=2)
+    scratch.bounds = ProposalBounds(files=2)
     with pytest.raises(ProposalError, match=r"3 files; the limit is 2") as refused:
         scratch.changes()
     assert "proposal_files" in refused.value.hint
-    scratch.bounds = Bounds(file_size=600, size=1202, files=3)
+    scratch.bounds = ProposalBounds(file_size=600, size=1202, files=3)
     assert [change.path for change in scratch.changes()] == ["a", "b", "c"]
 
 

@@ -15,7 +15,7 @@ from report_results import FAILED, PASSED, Story
 from runner.model import Status
 from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
 from runner.report.live import LiveConsole
-from runner.report.status_line import Work, seconds_left
+from runner.report.status_line import StatusWork, seconds_left
 
 
 def plain(level=NORMAL, **more):
@@ -238,7 +238,7 @@ class Watched(LiveConsole):
 def watched():
     console = Watched(Screen())
     needs = {"TASK-001": (), "TASK-002": ("TASK-001",), "TASK-003": ()}
-    console.expect(lambda: Work(needs, {"TASK-002": 90.0}, 2))
+    console.expect(lambda: StatusWork(needs, {"TASK-002": 90.0}, 2))
     return console, Story(console.hear)
 
 
@@ -405,7 +405,7 @@ def left(statuses="", seconds=None, elapsed=None, jobs=2, needs=CHAIN):
     known = dict.fromkeys(needs, Status.PENDING) | {
         id_: Status.DONE for id_ in statuses if id_ in needs
     }
-    return seconds_left(Work(needs, seconds or {}, jobs), known, {}, elapsed or {})
+    return seconds_left(StatusWork(needs, seconds or {}, jobs), known, {}, elapsed or {})
 
 
 def test_without_a_past_there_is_no_estimate():
@@ -432,7 +432,7 @@ def test_what_has_run_already_is_counted():
 
 def test_what_waits_for_a_blocked_task_is_left_out():
     statuses = dict.fromkeys("ABCD", Status.PENDING) | {"B": Status.BLOCKED}
-    work = Work(CHAIN, dict.fromkeys("ABCD", 10.0), 2)
+    work = StatusWork(CHAIN, dict.fromkeys("ABCD", 10.0), 2)
     assert seconds_left(work, statuses, {}, {}) == 10.0
 
 

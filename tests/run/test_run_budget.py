@@ -10,7 +10,7 @@ from runner.model import Budget, Ending, Failure, Finding, Reason, Status, Usage
 from runner.run.limits import (
     budget,
 )
-from runner.run.limits.budget import Limits, RunBudget, Spent, reopen_raised
+from runner.run.limits.budget import BudgetLimits, RunBudget, Spent, reopen_raised
 from runner.run.limits.deadlines import Deadline, Deadlines, Scope, of_attempt, of_run
 
 CALL = Usage(input_tokens=700, output_tokens=100, dollars=0.5, tool_calls=3)
@@ -20,25 +20,30 @@ TASK = a_task(budget=Budget(tokens=1000))
 def test_a_task_may_say_its_own_limits():
     settings = Settings(minutes=7, tokens=50, dollars=2.0, tool_calls=9)
     limits = budget.of_task(a_task(budget=Budget(tokens=1000, minutes=1)), settings)
-    assert limits == Limits(minutes=1, tokens=1000, dollars=2.0, tool_calls=9)
+    assert limits == BudgetLimits(minutes=1, tokens=1000, dollars=2.0, tool_calls=9)
 
 
 def test_a_limit_is_used_up_when_nothing_is_left_of_it():
-    assert budget.find_exhausted(Limits(tokens=801), Spent(usage=CALL)) is None
-    assert str(budget.find_exhausted(Limits(tokens=800), Spent(usage=CALL))) == "800 of 800 tokens"
-    assert str(budget.find_exhausted(Limits(dollars=0.4), Spent(usage=CALL))) == "$0.50 of $0.40"
-    assert str(budget.find_exhausted(Limits(minutes=2), Spent(150))) == "2.5 of 2 minutes"
-    assert budget.find_exhausted(Limits(), Spent(9e9, CALL)) is None
+    assert budget.find_exhausted(BudgetLimits(tokens=801), Spent(usage=CALL)) is None
+    assert (
+        str(budget.find_exhausted(BudgetLimits(tokens=800), Spent(usage=CALL)))
+        == "800 of 800 tokens"
+    )
+    assert (
+        str(budget.find_exhausted(BudgetLimits(dollars=0.4), Spent(usage=CALL))) == "$0.50 of $0.40"
+    )
+    assert str(budget.find_exhausted(BudgetLimits(minutes=2), Spent(150))) == "2.5 of 2 minutes"
+    assert budget.find_exhausted(BudgetLimits(), Spent(9e9, CALL)) is None
 
 
 def test_what_is_left_is_the_least_of_attempt_task_and_run():
     left = budget.allowance(
-        (Limits(tokens=600), Spent()),
-        (Limits(tokens=1000, dollars=3.0, minutes=4), Spent(60, CALL)),
-        (Limits(tokens=5000, tool_calls=2), Spent(usage=CALL)),
+        (BudgetLimits(tokens=600), Spent()),
+        (BudgetLimits(tokens=1000, dollars=3.0, minutes=4), Spent(60, CALL)),
+        (BudgetLimits(tokens=5000, tool_calls=2), Spent(usage=CALL)),
     )
     assert left == Allowance(tokens=200, dollars=2.5, tool_calls=0, minutes=3.0)
-    assert budget.allowance((Limits(), Spent(5, CALL))) == Allowance()
+    assert budget.allowance((BudgetLimits(), Spent(5, CALL))) == Allowance()
 
 
 # --- over attempts --------------------------------------------------------------------

@@ -11,7 +11,7 @@ from runner.run.item_review import (
     AnswerError,
     ItemReview,
     Reader,
-    Reading,
+    ReviewReading,
     compose_material,
     find_object,
     load_prompt,
@@ -60,7 +60,7 @@ class Script:
 
     def __call__(self, material):
         self.asked.append(material)
-        return Reading(self.texts[min(len(self.asked), len(self.texts)) - 1])
+        return ReviewReading(self.texts[min(len(self.asked), len(self.texts)) - 1])
 
 
 def review(*texts, author="opus", model="sonnet", evidence=None, repairs=1):
@@ -175,7 +175,7 @@ def test_the_second_that_does_not_fit_is_a_question(text):
 
 def test_a_command_is_asked_once_and_without_json_it_answers_by_its_exit_code():
     reading, script = review("fine\n", repairs=0)
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, ReviewReading)
     assert len(script.asked) == 1
     reviewed, script = review("{}", repairs=0)
     assert isinstance(reviewed, ItemReview)

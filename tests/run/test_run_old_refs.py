@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from runner.journal.task_state import Held
+from runner.journal.task_state import HeldWork
 from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.own_refs import list_refs, own_name
@@ -48,7 +48,7 @@ def test_each_plan_takes_its_own_and_leaves_what_is_another_s(workplace, two, pa
     draft = keep(web, "drafts/TASK-002/draft/TASK-002-x", "x.txt")
     if packed:
         git(workplace.root, "pack-refs", "--all")
-    known = Held("review", "held/TASK-001", api.head().commit, "", None)
+    known = HeldWork("review", "held/TASK-001", api.head().commit, "", None)
     with Repository.open(workplace.root) as top:
         take_old_refs(top)
     assert len(list_refs(api, "held") + list_refs(api, "tried") + list_refs(api, "drafts")) == 3
@@ -64,7 +64,7 @@ def test_each_plan_takes_its_own_and_leaves_what_is_another_s(workplace, two, pa
 def test_what_is_held_is_found_before_it_is_moved_and_what_is_there_by_now_stays(two):
     api, _ = two
     old = keep(api, "held/TASK-001", "a.txt")
-    known = Held("review", "held/TASK-001", api.head().commit, "", None)
+    known = HeldWork("review", "held/TASK-001", api.head().commit, "", None)
     assert [one.path for one in load_held_changes(api, known)] == ["a.txt"]
     new = keep(api, own_name(api, "held/TASK-001"), "b.txt")
     take_old_refs(api)

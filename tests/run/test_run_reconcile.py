@@ -17,7 +17,7 @@ from runner.journal.events import (
     TaskStaled,
 )
 from runner.model import Ending, Reason, Spec, Status
-from runner.run.reconcile import Facts, Landed, readings
+from runner.run.reconcile import Facts, LandedTask, readings
 
 HERE = Facts(descends=True, landed={})
 OTHER_WHAT = Spec("sha256:other", SPEC.proof)
@@ -95,13 +95,13 @@ def test_a_word_against_the_evidence_is_marked_unverified():
 
 
 def test_on_another_branch_the_commits_within_reach_count():
-    within = Facts(descends=False, landed={"TASK-001": Landed("c9", 4, SPEC)})
+    within = Facts(descends=False, landed={"TASK-001": LandedTask("c9", 4, SPEC)})
     (event,) = read("nothing", S.DONE, facts=within)
     assert (event.verified, event.source, event.commit) == (True, "trailers", "c9")
     beyond = Facts(descends=False, landed={})
     assert [type(event) for event in read("done", S.DONE, facts=beyond)] == [TaskReopened]
     assert [type(event) for event in read("done", S.PENDING, facts=beyond)] == [TaskReopened]
-    stale = Facts(descends=False, landed={"TASK-001": Landed("c9", 4, OTHER_WHAT)})
+    stale = Facts(descends=False, landed={"TASK-001": LandedTask("c9", 4, OTHER_WHAT)})
     assert [type(event) for event in read("nothing", S.DONE, facts=stale)] == [
         TaskAdopted,
         TaskStaled,
@@ -113,7 +113,7 @@ def test_on_another_branch_the_commits_within_reach_count():
     st.sampled_from(list(Status)),
     st.sampled_from([SPEC, OTHER_WHAT, OTHER_PROOF]),
     st.booleans(),
-    st.sampled_from([{}, {"TASK-001": Landed("c1", 1, SPEC)}]),
+    st.sampled_from([{}, {"TASK-001": LandedTask("c1", 1, SPEC)}]),
 )
 def test_reading_twice_says_nothing_new(history, says, spec, descends, landed):
     journal = known_after(history)

@@ -17,8 +17,8 @@ from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, St
 from runner.run.review import (
     WHOLE,
     Answer,
+    ChangeReview,
     Reply,
-    Review,
     is_approved,
     note_answer,
     proposal_digest,
@@ -53,7 +53,7 @@ def changes(*paths):
 
 
 def ruled(journal, person, *paths, mode=ReviewMode.PROMPT, insisted=False):
-    review = Review(journal, person, insisted)
+    review = ChangeReview(journal, person, insisted)
     return review.rule(a_task(ONE), 1, changes(*paths), mode, lambda _: None)
 
 
@@ -98,7 +98,7 @@ def test_files_that_steer_nothing_land_by_the_commands_word():
 
 def test_a_change_that_is_proven_twice_in_one_attempt_is_recorded_once():
     journal = a_ledger()
-    review = Review(journal, None, insisted=False)
+    review = ChangeReview(journal, None, insisted=False)
 
     def rule(attempt, *paths):
         before = journal.state.seq

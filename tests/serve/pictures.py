@@ -77,7 +77,7 @@ def _take_team(folder: Path, shop: Path) -> None:
     """A build of a team that waits for a person, as a reviewer sees it."""
     from team_people import Team
 
-    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.build_queue import BuildOrder, queue_build
 
     plan = shop / "TASK-GRAPH.md"
     head, mark, rest = plan.read_text().partition("## TASK-003")
@@ -87,7 +87,7 @@ def _take_team(folder: Path, shop: Path) -> None:
     team, browser = Team(folder), Browser()
     try:
         repository = team.repository(SimpleNamespace(git=partial(_git, shop)))
-        build = queue_build(team.store, Wanted(repository, "operator", tasks=("TASK-003",)))
+        build = queue_build(team.store, BuildOrder(repository, "operator", tasks=("TASK-003",)))
         server, tab = team.serve(), browser.tab()
         tab.go(f"{server.origin}/open")
         tab.type("#token", team.tokens["reviewer"])

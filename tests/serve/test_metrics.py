@@ -187,7 +187,7 @@ def test_one_that_cannot_be_read_hides_no_other(workplace, serve, token):
 
 
 def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
-    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.build_queue import BuildOrder, queue_build
     from runner.extensions.team.repository_list import Registered
     from runner.extensions.team.store_engine import find_address, open_store
 
@@ -197,7 +197,7 @@ def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
     workplace.runner("store", "init")
     with open_store(find_address(workplace.home / "state/runner", "")) as store:
         shop = Registered("shop", "git@forge.example:shop.git", "main", "", "", "", "")
-        queue_build(store, Wanted(shop, "ada"))
+        queue_build(store, BuildOrder(shop, "ada"))
     found = scrape_the_store(site, token)
     assert found[None, "runner_store_up"] == 1
     assert {key[2]: value for key, value in found.items() if key[1] == "runner_queue_builds"} == {
@@ -220,13 +220,13 @@ def spend_some(address):
     """Have a budget of which one claim spent a part, and another goes on with its share."""
     from runner.extensions.team.budget_share import Bound, Share
     from runner.extensions.team.build_claim import Claimer, claim_build, finish_build
-    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.build_queue import BuildOrder, queue_build
     from runner.extensions.team.repository_list import Registered
     from runner.extensions.team.store_engine import open_store
     from runner.extensions.team.team_budget import set_bound
 
     with open_store(address) as store:
-        queue_build(store, Wanted(Registered("shop", "/x", "main", "", "", "", ""), "ada"))
+        queue_build(store, BuildOrder(Registered("shop", "/x", "main", "", "", "", ""), "ada"))
         set_bound(store, Bound("", 20.0, share=2.0))
         one = claim_build(store, Claimer("w", "here"))
         assert claim_build(store, Claimer("v", "here")) is not None

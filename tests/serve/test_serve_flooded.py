@@ -17,7 +17,7 @@ from site_process import Client
 
 from runner.config.paths import Places
 from runner.serve import connections, listener, request_limits
-from runner.serve.request_limits import FullError, Kind, RequestLimits
+from runner.serve.request_limits import FullError, RequestKind, RequestLimits
 
 FLOOD = Path(__file__).parent / "flood.py"
 SECONDS = 3
@@ -211,10 +211,10 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "owner", "most"),
     [
-        (Kind.WORK, "ada", 32),
-        (Kind.WORK, "", 16),
-        (Kind.BODY, "ada", 32),
-        (Kind.STREAM, "ada", 16),
+        (RequestKind.WORK, "ada", 32),
+        (RequestKind.WORK, "", 16),
+        (RequestKind.BODY, "ada", 32),
+        (RequestKind.STREAM, "ada", 16),
     ],
 )
 def test_so_many_requests_are_in_work(kind, owner, most):
@@ -233,9 +233,9 @@ def test_all_sessions_together_have_so_many_streams():
     limits = RequestLimits()
     with ExitStack() as held:
         for number in range(400):
-            held.enter_context(limits.take(Kind.STREAM, f"session {number // 16}"))
+            held.enter_context(limits.take(RequestKind.STREAM, f"session {number // 16}"))
         with pytest.raises(FullError):
-            limits.take(Kind.STREAM, "one more")
+            limits.take(RequestKind.STREAM, "one more")
 
 
 def test_a_slow_body_without_a_session_ends_for_a_later_one_and_after_its_time(monkeypatch):

@@ -398,7 +398,7 @@ def test_it_does_not_end_while_its_pages_are_being_imported(workplace, monkeypat
     monkeypatch.setattr(application, "make_application", make_slowly)
     listener.serve(
         Builds.of([workplace.root], os.environ, ""),
-        listener.Door.open(0),
+        listener.ListenAddress.open(0),
         Places.of(os.environ),
         lambda _: signal.raise_signal(signal.SIGTERM),
         environ=os.environ,

@@ -11,7 +11,7 @@ from runner import effects
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import digest_shown
 from runner.repo.read import Repository
-from runner.serve.actions import Given, approve_item, reject_item, retry_task, save_plan
+from runner.serve.actions import FormInput, approve_item, reject_item, retry_task, save_plan
 from runner.serve.builds import Build
 
 MOST = 400
@@ -72,7 +72,7 @@ def as_it_was(workplace, kept):
 def test_an_answer_killed_at_any_step_is_one_decision_or_none(workplace, build, act, more, kind):
     served, kept = build
     seen = waiting(served)["TASK-001"]
-    given = Given({"item": "TASK-001", "seen": seen, **more})
+    given = FormInput({"item": "TASK-001", "seen": seen, **more})
     ended = []
     for number in range(MOST):
         as_it_was(workplace, kept)
@@ -99,7 +99,7 @@ def test_a_plan_saved_here_is_the_old_one_or_the_new_one(workplace, build):
     old = (workplace.root / "TASK-GRAPH.md").read_bytes()
     text = EditableText.of(old)
     new = text.text.replace("Greeting", "Salutation")
-    given = Given({"seen": text.digest, "text": new})
+    given = FormInput({"seen": text.digest, "text": new})
     seen = set()
     for number in range(MOST):
         as_it_was(workplace, kept)
@@ -117,7 +117,7 @@ def test_a_task_that_is_asked_for_again_is_so_once_or_not(workplace):
     kept = workplace.root.parent / "kept"
     shutil.copytree(workplace.root, kept, symlinks=True)
     served = Build("shop", workplace.root, dict(os.environ))
-    asked = Given({"task": "TASK-001", "reason": "look at the test"})
+    asked = FormInput({"task": "TASK-001", "reason": "look at the test"})
     ended = []
     for number in range(MOST):
         as_it_was(workplace, kept)

@@ -10,7 +10,7 @@ from test_team_roles import DOCUMENT, SHOP
 from runner.contracts.inside import drive
 from runner.contracts.inside.application import Inventory
 from runner.contracts.inside.report import Report
-from runner.extensions.team.build_queue import Wanted, find_build, queue_build
+from runner.extensions.team.build_queue import BuildOrder, find_build, queue_build
 from runner.extensions.team.shown_work import ShownWork, write_shown
 
 __all__ = ["home"]
@@ -32,7 +32,7 @@ def test_the_document_of_a_team_s_api_holds_against_our_own_contract_gate(team, 
     with team.store.write() as connection:
         fields = {name: getattr(SHOP, name) for name in SHOP.__slots__}
         connection.execute(repositories.insert().values(**fields))
-    build = queue_build(team.store, Wanted(SHOP, "ada"))
+    build = queue_build(team.store, BuildOrder(SHOP, "ada"))
     with team.store.write() as connection:
         write_shown(connection, build.id, [ShownWork("TASK-001", "sha256:1", DOCUMENT)])
     team.add("second", "admin")
@@ -68,7 +68,7 @@ def test_every_path_of_the_document_is_answered_and_every_route_is_in_it(team):
     from runner.extensions.team.team_access import NEEDS
     from runner.serve.openapi import openapi_document
 
-    build = queue_build(team.store, Wanted(SHOP, "ada"))
+    build = queue_build(team.store, BuildOrder(SHOP, "ada"))
     client = team.serve().sign_in("admin")
     paths = client.api("/openapi.json")[1]["paths"]
     assert paths == openapi_document(page_operations.ROWS)["paths"]
@@ -83,7 +83,7 @@ def test_hostile_texts_of_a_build_are_shown_as_texts(team):
     from site_plans import HOSTILE
 
     for text in HOSTILE:
-        build = queue_build(team.store, Wanted(SHOP, text, wish=text))
+        build = queue_build(team.store, BuildOrder(SHOP, text, wish=text))
         shown = {**DOCUMENT, "title": text, "note": text, "words": [text], "kind": "draft"}
         shown["proofs"] = [{"id": text, "verdict": text, "command": text, "note": text}]
         shown["questions"] = [{"message": text, "path": text, "line": 1, "hint": text}]

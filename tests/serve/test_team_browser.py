@@ -8,7 +8,7 @@ from team_people import HERE, Team
 from test_serve_accessible import AXE, MISSING, look_for_faults
 
 from runner.extensions.team.build_queue import (
-    Wanted,
+    BuildOrder,
     cancel_build,
     list_builds,
     look_into,
@@ -118,7 +118,7 @@ def test_a_token_is_made_on_the_page_shown_once_and_opens_it(team, person):
 def test_what_an_act_came_to_stays_in_sight_while_the_page_is_drawn_anew(team, person):
     from test_team_roles import SHOP
 
-    build = queue_build(team.store, Wanted(SHOP, "x"))
+    build = queue_build(team.store, BuildOrder(SHOP, "x"))
     cancel_build(team.store, build, "x")
     tab = come_in(person, team.serve(), "operator")
     tab.go(tab.script("location.origin") + f"/q/{build.short}")
@@ -159,10 +159,10 @@ def test_pages_of_a_team_have_no_serious_fault_full_and_empty(team, workplace, p
     shop = team.repository(workplace)
     assert look_for_faults(tab, f"{server.origin}/") == []
     assert f"runner team queue {shop.name}" in tab.text
-    build = queue_build(team.store, Wanted(shop, "x"))
+    build = queue_build(team.store, BuildOrder(shop, "x"))
     tab.go(f"{server.origin}/q/{build.short}")
     assert "runner team worker" in tab.text
     team.work()
-    cancel_build(team.store, queue_build(team.store, Wanted(shop, "y", wish="say more")), "x")
+    cancel_build(team.store, queue_build(team.store, BuildOrder(shop, "y", wish="say more")), "x")
     pages = ("/?all", "/new", "/people", f"/q/{build.short}", f"/q/{build.short}/review/TASK-001")
     assert [fault for one in pages for fault in look_for_faults(tab, server.origin + one)] == []

@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route
 from team_people import HERE, Team, certificate, status
 
-from runner.extensions.team.build_queue import Wanted, queue_build
+from runner.extensions.team.build_queue import BuildOrder, queue_build
 from runner.extensions.team.people import ROLES, list_acts, make_token, revoke_token, set_role
 from runner.extensions.team.repository_list import Registered
 from runner.extensions.team.shown_work import ShownWork, write_shown
@@ -16,7 +16,7 @@ from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, requi
 from runner.extensions.team.team_board import TeamContext
 from runner.extensions.team.team_server import make_team_application
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
-from runner.serve.access import Links
+from runner.serve.access import SignInLinks
 from runner.serve.builds import Builds
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "root@here")
@@ -35,14 +35,14 @@ def team(tmp_path, alone):
 @pytest.fixture
 def waiting(team):
     """A build that `operator` queued; TASK-001 of it waits."""
-    build = queue_build(team.store, Wanted(SHOP, "operator"))
+    build = queue_build(team.store, BuildOrder(SHOP, "operator"))
     with team.store.write() as connection:
         write_shown(connection, build.id, [ShownWork("TASK-001", "sha256:1", DOCUMENT)])
     return build
 
 
 def test_every_route_is_in_the_table_and_every_row_is_a_route(team, tmp_path):
-    access = TeamAccess(Links(tmp_path), "x", team.store, is_secure=False)
+    access = TeamAccess(SignInLinks(tmp_path), "x", team.store, is_secure=False)
     metrics = Metrics(Builds(()), tmp_path / "token", TeamFigures)
     app = make_team_application(TeamContext(team.store), access, metrics, bool)
     found = {

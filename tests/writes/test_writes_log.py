@@ -13,13 +13,15 @@ from writes_builders import a_change, put
 
 from runner.errors import RunnerError
 from runner.model import digest_of
-from runner.writes.log import WRITE_LOG, Fate, Review, WriteLog, append_lines, read_lines
+from runner.writes.log import WRITE_LOG, Fate, WriteLog, WriteReview, append_lines, read_lines
 from runner.writes.sast import SAST_FINDINGS, load_findings
 
 
 def test_an_approved_write_is_one_line_in_the_promised_fields(tmp_path):
     change = a_change("src/a.py", b"new\n", mode=0o100755, before=b"old\n")
-    WriteLog(tmp_path).record([change], run="r1", task="TASK-002", attempt=3, review=Review.EDITED)
+    WriteLog(tmp_path).record(
+        [change], run="r1", task="TASK-002", attempt=3, review=WriteReview.EDITED
+    )
     line = json.loads((tmp_path / WRITE_LOG).read_text(encoding="utf-8"))
     assert list(line) == [
         "v", "time", "run", "task", "attempt", "path", "action", "mode", "before", "after",
@@ -45,8 +47,8 @@ def test_outcomes_come_later_and_are_joined_on_task_and_attempt(tmp_path):
     log = WriteLog(tmp_path)
     for attempt in (1, 2, 3):
         changes = [a_change(), a_change("gone.py", None, before=b"x")]
-        log.record(changes, run="r", task="TASK-002", attempt=attempt, review=Review.OFF)
-    log.record([a_change()], run="r", task="TASK-009", attempt=1, review=Review.AUTO)
+        log.record(changes, run="r", task="TASK-002", attempt=attempt, review=WriteReview.OFF)
+    log.record([a_change()], run="r", task="TASK-009", attempt=1, review=WriteReview.AUTO)
     log.close(run="r", task="TASK-002", attempt=1, fate=Fate.DROPPED)
     log.close(run="r", task="TASK-002", attempt=2, fate=Fate.LANDED, commit="c0ffee")
     writes = log.show("TASK-002").writes

@@ -18,7 +18,7 @@ from runner.context.patterns import (
     HEAD,
     INDEX,
     PATH,
-    Search,
+    PatternSearch,
     file_of,
     free_id,
     pattern_ids,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from runner.context.patterns import Recorded
     from runner.model import Task
-    from runner.plan.patterns import Match, Pattern
+    from runner.plan.patterns import Pattern, PatternMatch
     from runner.project import Project
 
 
@@ -125,7 +125,7 @@ def load_index(project: Project) -> PatternIndex:
     return PatternIndex.read(_index_bytes(project))
 
 
-def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]:
+def search_patterns(project: Project, words: Sequence[str]) -> tuple[PatternMatch, ...]:
     """The patterns that words fit, the best first: as domains, stacks, keywords and in titles.
 
     Raises RunnerError without a word.
@@ -134,7 +134,7 @@ def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]
         raise RunnerError("no search words", hint="runner plan pattern search locking sqlalchemy")
     index = load_index(project)
     stacks = {name.casefold() for one in index.patterns for name in one.stack}
-    search = Search(
+    search = PatternSearch(
         domains=tuple(word.casefold() for word in words),
         stack=tuple(word for word in words if word.casefold() in stacks),
         keywords=tuple(words),
@@ -273,7 +273,7 @@ def pattern_document(patterns: Sequence[Pattern]) -> str:
     return document("patterns", patterns=list(patterns))
 
 
-def match_lines(found: Sequence[Match], words: Sequence[str]) -> Iterator[str]:
+def match_lines(found: Sequence[PatternMatch], words: Sequence[str]) -> Iterator[str]:
     """What fits some words, the best first, and why."""
     if found:
         rows = [(one.pattern.id, one.pattern.title, ", ".join(one.because)) for one in found]
@@ -282,7 +282,7 @@ def match_lines(found: Sequence[Match], words: Sequence[str]) -> Iterator[str]:
         yield f"no pattern matches {' '.join(words)}"
 
 
-def match_document(found: Sequence[Match], words: Sequence[str]) -> str:
+def match_document(found: Sequence[PatternMatch], words: Sequence[str]) -> str:
     """The document `pattern-search`."""
     rows = [{"score": one.score, "because": one.because, "pattern": one.pattern} for one in found]
     return document("pattern-search", words=list(words), patterns=rows)

@@ -52,12 +52,10 @@ def edit(
     seen: str = "",
     via: str = "",
 ) -> tuple[Answered, ...]:
-    """Let a person change what they named: plans first; the next run goes on with what they leave.
+    """Open what a person named in their editor, plans first; the next run uses the edited version.
 
-    `seen` and `via` are as in `Approve`.
-
-    Raises RunnerError for what cannot be edited, where an editor says no, and for what can be no
-    plan of its task.
+    `seen` and `via` are as in `Approve`. Raises RunnerError for what cannot be edited, for an
+    editor that fails, and for text that cannot be a plan of its task.
     """
     answered = []
     with open_answers(project) as context:

@@ -1,8 +1,6 @@
-"""Runs of one task's own: a branch that a person finished is adopted, a plan is asked for.
+"""Run a single task: adopt a branch that a person finished, or ask an agent for its plan.
 
-A branch that a person finished goes through pipeline, review and gates, and lands.
-
-How an agent means to build a task: asked for in a run of its own, which executes nothing.
+An adopted branch goes through pipeline, review and gates, and lands. A plan run executes nothing.
 """
 
 from __future__ import annotations

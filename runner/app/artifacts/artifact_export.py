@@ -50,7 +50,7 @@ _CURSOR = frozenset({"run.started", "run.finished", "ship.declared", "artifact.s
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFile:
     """A file that does not leave the machine, and why; no value is in it."""
 
     path: str
@@ -64,7 +64,7 @@ class Exported:
     store: str
     stored: int = 0
     bytes: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
     standing: list[str] = field(default_factory=list)
     """Objects that are there with other bytes: they stay."""
     runs: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class ExportMark:
     """How far the store of now is, as the journal tells."""
 
     ended: tuple[str, ...]
@@ -98,7 +98,7 @@ class Cursor:
         )
 
 
-def read_cursor(project: Project) -> Cursor:
+def read_cursor(project: Project) -> ExportMark:
     """Where the journal says that the store is."""
     name = store_name(project)
     ended: dict[str, None] = {}
@@ -116,7 +116,7 @@ def read_cursor(project: Project) -> Cursor:
         elif record.type in ("run.finished", "ship.declared"):
             ended.setdefault(record.run)
             open_run = ""
-    return Cursor(tuple(ended), stored)
+    return ExportMark(tuple(ended), stored)
 
 
 def store_name(project: Project) -> str:
@@ -201,7 +201,7 @@ def _stage(
     shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
     effects.make_folder(beside, mode=0o700)
     files: list[dict[str, object]] = []
-    refused: list[Refused] = []
+    refused: list[RefusedFile] = []
     secrets = _load_declared(project)
     for one in collect_artifacts(project, story):
         if there := known.get(one.path):
@@ -209,7 +209,7 @@ def _stage(
             continue
         why = _why_refused(one, secrets)
         if why:
-            refused.append(Refused(redact(one.path), why))
+            refused.append(RefusedFile(redact(one.path), why))
             continue
         path = beside / one.path
         effects.make_folder(path.parent)
@@ -248,7 +248,7 @@ def _load_declared(project: Project) -> tuple[tuple[str, str], ...]:
 
 
 def _metadata(
-    project: Project, story: RunStory, files: list[dict[str, object]], refused: list[Refused]
+    project: Project, story: RunStory, files: list[dict[str, object]], refused: list[RefusedFile]
 ) -> bytes:
     started, finished, shipped = story.started, story.finished, story.shipped
     text = document(
@@ -274,7 +274,12 @@ def _metadata(
 
 
 def _store_run(
-    project: Project, store: ArtifactStore, run: str, folder: Path, cursor: Cursor, done: Exported
+    project: Project,
+    store: ArtifactStore,
+    run: str,
+    folder: Path,
+    cursor: ExportMark,
+    done: Exported,
 ) -> None:
     known = cursor.stored.get(run, {})
     standing: list[str] = []

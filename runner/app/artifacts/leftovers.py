@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.project import Project
-    from runner.repo.refs import Draft
+    from runner.repo.refs import DraftBranch
 
 _AGE = re.compile(r"(\d{1,5})\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -191,7 +191,9 @@ def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
 # --- drafts ---------------------------------------------------------------------------
 
 
-def _find_old_drafts(project: Project, repository: Repository, moment: datetime) -> Iterator[Draft]:
+def _find_old_drafts(
+    project: Project, repository: Repository, moment: datetime
+) -> Iterator[DraftBranch]:
     """Branches of work that did not pass, merged by now, or of tasks that are over."""
     tasks = project.state().tasks
     planned = {task.id for task in project.outline().tasks}

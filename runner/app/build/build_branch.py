@@ -1,11 +1,8 @@
-"""The branch that a run builds on: chosen, and leased where what lands is published.
+"""Choose the branch that a run builds on, and lease it where what lands is published.
 
-`run --branch NAME`: the branch a run builds on, made where it is not there yet.
-
-A new branch begins at HEAD, so what is not committed stays as it is. With `publish` it begins in
-the remote, too, and first there: never with commits that the remote has on no branch of ours.
-
-The lease that a session holds where what lands is published: begun under, and confirmed.
+`run --branch NAME` creates a missing branch at HEAD; uncommitted changes stay. With `publish` the
+remote's branch is created first. A HEAD with commits that are on no branch of the remote is
+refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One run with something to do: from the question of trust to its summary.
 
-What follows a run outside the repository: draft pull requests, and a word to the person.
-
-`!change` and `!replay` lines that a person wrote into the plan: taken when a run begins.
+At its start it takes the `!change` and `!replay` lines of the plan. After it come draft pull
+requests and a message to the person, outside the repository.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from runner.app.build.suitability import (
 )
 from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
-from runner.history.change import Change, plan_change, quote_of, record_change
+from runner.history.change import ChangePreview, plan_change, quote_of, record_change
 from runner.history.revert import take_back
 from runner.journal.session_events import ShipReopened
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.report.documents import document_line
-from runner.report.status_line import Work
+from runner.report.status_line import StatusWork
 from runner.report.summary import MEANING
 from runner.run import recovery
 from runner.run.selection import select_ids
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from runner.history import replay
     from runner.history.replay import Replay
     from runner.journal.state import RunState
-    from runner.plan.sections import Written
+    from runner.plan.sections import PlanCommand
     from runner.project import Project, Reading
     from runner.report.summary import Summary
     from runner.run.landing.drafts import Adopted
@@ -146,10 +145,12 @@ def _is_review_off_by_person(project: Project) -> bool:
     return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
 
 
-def _make_work(project: Project, reading: Reading, about: frozenset[str], state: RunState) -> Work:
+def _make_work(
+    project: Project, reading: Reading, about: frozenset[str], state: RunState
+) -> StatusWork:
     """What the run is about and how long it took before, to count and to estimate by."""
     graph = reading.graph
-    return Work(
+    return StatusWork(
         needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
         seconds={id_: past for id_ in about if (past := state.task(id_).typical_seconds)},
         jobs=project.settings.jobs,
@@ -328,7 +329,7 @@ def _look_back(session: Session, id_: str) -> Replay:
 
 
 def _apply_lines(
-    session: Session, reading: Reading, lines: Sequence[Written], say: Callable[[str], None]
+    session: Session, reading: Reading, lines: Sequence[PlanCommand], say: Callable[[str], None]
 ) -> Reading:
     """Carry out confirmed `!change` and `!replay` lines, and return the plan as it reads then.
 
@@ -346,7 +347,7 @@ def _apply_lines(
     return again
 
 
-def _require_text(line: Written, path: str) -> None:
+def _require_text(line: PlanCommand, path: str) -> None:
     if line.kind == "change" and not line.text:
         raise RunnerError(
             f"!change in {line.task} has no text",
@@ -355,11 +356,11 @@ def _require_text(line: Written, path: str) -> None:
         )
 
 
-def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
+def _apply_line(amendment: Transaction, line: PlanCommand) -> Iterator[str]:
     text = quote_of(line)
     if line.kind == "replay":
         yield _go_back(amendment, line.task)
-        change = Change(text, (line.task,), (), ())
+        change = ChangePreview(text, (line.task,), (), ())
     else:
         change = plan_change(amendment.plan.tasks, amendment.state.task, (line.task,), text)
     number = record_change(amendment.session.context, change)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from runner.model import Task
     from runner.project import Project
-    from runner.run.batch import Came, Shared
+    from runner.run.batch import Shared, TaskExit
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
     """What the command came to."""
 
-    came: tuple[Came, ...]
+    came: tuple[TaskExit, ...]
     """For each task, in the order in which they were named."""
     head: str
     """The commit that it ran on; empty before the first one."""
@@ -49,7 +49,7 @@ def run_for_tasks(
     project: Project,
     typed: Sequence[str],
     line: str,
-    hear: Callable[[Came], None],
+    hear: Callable[[TaskExit], None],
     say: Callable[[str], None],
     *,
     split: bool = False,
@@ -114,7 +114,7 @@ def _format_collision(one: Shared) -> str:
     return f"{display(one.one)} and {display(one.other)} both write {display(one.named)}"
 
 
-def end_lines(came: Came) -> Iterator[str]:
+def end_lines(came: TaskExit) -> Iterator[str]:
     """One line, and where it failed the end of what the command printed."""
     sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _format_end(came))
     log = f"  {came.log_shown}" if came.log_shown else ""
@@ -123,7 +123,7 @@ def end_lines(came: Came) -> Iterator[str]:
         yield from (f"    {line}" for line in display(came.ran.tail, lines=True).splitlines())
 
 
-def _format_end(came: Came) -> str:
+def _format_end(came: TaskExit) -> str:
     return {
         Ended.EXITED: f"failed with exit {came.ran.exit}",
         Ended.IDLE: "printed nothing for too long and was stopped",
@@ -133,7 +133,7 @@ def _format_end(came: Came) -> str:
     }[came.ran.ended]
 
 
-def total_line(found: Sequence[Came], seconds: float) -> str:
+def total_line(found: Sequence[TaskExit], seconds: float) -> str:
     """How many passed, and in what time."""
     failed = [came.task.id for came in found if not came.ran.passed]
     count = f"{len(found)} task{'' if len(found) == 1 else 's'}"

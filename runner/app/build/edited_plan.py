@@ -47,14 +47,12 @@ def answer_edits(
     *,
     rebuild: bool,
 ) -> dict[str, str]:
-    """Show what was edited of DONE tasks and what follows, and write down how it goes on.
+    """Show the edits of DONE tasks and what follows from them, and journal the person's decisions.
 
-    Returned are the tasks that a person has built anew, each with the person's word for it: it
-    holds for those behind them as well.
-
-    `rebuild` is a person's word for all of them. Else each is asked about that this run has found:
-    `ask` shows a text, puts a question behind it, and returns what was typed; without it the
-    command is shown. Who is STALE through an edited task follows from what becomes of that.
+    Return the tasks to rebuild, each with the note of its decision, which also holds for their
+    dependents. With `rebuild` all edited tasks are rebuilt. Otherwise only edits that this run
+    found count: `ask` shows a text, then a question, and returns what was typed. Without `ask` the
+    command to type is shown. The decision determines which other tasks become STALE.
     """
     journal, built = session.journal, {}
     for task in tasks:

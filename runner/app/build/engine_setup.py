@@ -39,7 +39,7 @@ from runner.run.regressions.early_cutoff import EarlyCutoff
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.regressions.trace import Tracer
 from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths
-from runner.run.review import Review
+from runner.run.review import ChangeReview
 from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
 from runner.run.worktree_include import record_included
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from runner.app.build.session import Session
     from runner.app.observer import Observer
-    from runner.journal.task_state import Held
+    from runner.journal.task_state import HeldWork
     from runner.model import Change, Task
     from runner.project import Reading
     from runner.run.choose_executor import Opened
@@ -113,7 +113,7 @@ class _Building:
     observer: Observer
     asker: Asker | None
     interruption: Interruption
-    _held_before: dict[str, Held] = field(default_factory=dict)
+    _held_before: dict[str, HeldWork] = field(default_factory=dict)
     """What was held of tasks before this run read anything."""
     _built_anew: dict[str, str] = field(default_factory=dict)
     """What a person has built anew in this run, with their word for it."""
@@ -342,7 +342,7 @@ class _Building:
                 observe=self._tracer.observe,
                 drop_held_out=session.drop_landed,
             ),
-            review=Review(session.journal, asker, insisted=self.options.review_insisted),
+            review=ChangeReview(session.journal, asker, insisted=self.options.review_insisted),
             edited=self._describe_edit,
             say=self.observer.say,
             standing=ProofReuse(self._tracer.why_not_standing, self._tracer.why_not_contracts),

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.project import Project
     from runner.repo.read import Repository
-    from runner.run.landing.record_commit import Document
+    from runner.run.landing.record_commit import RunDocument
 
 
 def put_back_documents(
-    project: Project, repository: Repository, state: RunState, made: tuple[Document, ...]
+    project: Project, repository: Repository, state: RunState, made: tuple[RunDocument, ...]
 ) -> None:
     """Put back the plan where only statuses of ours differ, and `made` where no person wrote in it.
 

@@ -12,7 +12,7 @@ from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.report.summary import duration
 from runner.run import recovery
-from runner.run.frontier import Forecast, Reached, estimate_seconds, forecast, make_reached
+from runner.run.frontier import Forecast, RunDuration, estimate_seconds, forecast, make_reached
 from runner.run.journal_writer import rehearse
 from runner.run.limits.budget import reopen_raised
 from runner.run.preflight import find_lacking
@@ -143,7 +143,7 @@ class Outlook:
         return _format_reached(reached)
 
 
-def _format_reached(reached: Reached) -> str:
+def _format_reached(reached: RunDuration) -> str:
     path = reached.longest_path >= reached.bound
     why = "the longest path" if path else f"all work, {reached.jobs} at once"
     return (

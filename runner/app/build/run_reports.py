@@ -1,8 +1,6 @@
-"""What a run came to: a summary for a person, documents for other programs.
+"""Report a run: a summary for a person, and JUnit, SARIF and GitHub Actions for programs.
 
-What a run came to: how every task stands, what waits for whom, and what helps.
-
-What a run came to, for other programs: JUnit, SARIF, and what GitHub Actions shows.
+The summary shows how every task stands, what waits for whom, and what helps.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
-from runner.impact.answer import Answer, Changed, Dependents, Width, judge
+from runner.impact.answer import Changed, Depth, Impacted, Width, judge
 from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -54,7 +54,7 @@ LOGS = "trial"
 class TrialImpact:
     """What the proposal may reach."""
 
-    answer: Answer
+    answer: Impacted
     files: tuple[str, ...]
     """Files that reach a changed one, by imports or by naming it; sorted."""
 
@@ -108,7 +108,7 @@ def try_one_task(
             for one in trial.outcome.changes
         }
         stopped = trial.outcome.ending is Ending.INTERRUPTED
-        impact = TrialImpact(Answer(()), ()) if stopped else _find_impact(context, trial, before)
+        impact = TrialImpact(Impacted(()), ()) if stopped else _find_impact(context, trial, before)
         return TrialResult(trial, impact, before)
 
 
@@ -203,10 +203,10 @@ def _find_impact(
         Changed(one.path, before[one.path], one.content) for one in trial.outcome.changes
     )
     knowledge = knowledge_for(context.project, repository, context.view)
-    width = Width(Dependents(settings.changed_dependents), settings.conservative)
+    width = Width(Depth(settings.changed_dependents), settings.conservative)
     answer = without(judge(changes, knowledge, width), trial.task.id)
     own = {one.path for one in changes}
-    deepest = 1 if width.dependents is Dependents.DIRECT else None
+    deepest = 1 if width.dependents is Depth.DIRECT else None
     reached = {at.path for path in own for at in find_reaching(knowledge.references, path, deepest)}
     return TrialImpact(answer, tuple(sorted(reached - own)))
 

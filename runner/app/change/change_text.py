@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.app.change.commit_writes import CommittedWrites
-    from runner.app.change.rebuild import RebuiltStep, Step
+    from runner.app.change.rebuild import LandedStep, RebuiltStep
     from runner.app.change.transaction import RecordedChange, Replayed, Undone
-    from runner.history.change import Change
+    from runner.history.change import ChangePreview
     from runner.history.replay import Replay
 
 _SHOWN = 20
@@ -27,7 +27,7 @@ _SHOWN = 20
 # --- change -------------------------------------------------------------------------------
 
 
-def change_preview(seen: Change) -> Iterator[str]:
+def change_preview(seen: ChangePreview) -> Iterator[str]:
     """What it would make STALE, and what it would cost."""
     if seen.stale:
         yield f"{plural(len(seen.stale), 'task')} would become STALE:"
@@ -48,7 +48,7 @@ def _describe_note(id_: str, status: Status) -> str:
     return "the note is added"
 
 
-def _cost(seen: Change) -> str:
+def _cost(seen: ChangePreview) -> str:
     known = [one for one in seen.stale if one.seconds]
     unknown = len(seen.stale) - len(known)
     more = f", and {plural(unknown, 'task')} without a recorded time" if unknown else ""
@@ -217,7 +217,7 @@ def _seconds(found: Sequence[RebuiltStep]) -> float:
     return round(sum(one.seconds for one in found), 3)
 
 
-def _name(step: Step) -> str:
+def _name(step: LandedStep) -> str:
     return f"{display(step.task)} attempt {step.attempt} ({short(step.commit)})"
 
 

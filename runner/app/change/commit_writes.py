@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.project import Project
-    from runner.writes.log import Written
+    from runner.writes.log import LoggedWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _make_commits(
     return tuple(made)
 
 
-def _is_proven(repository: Repository, known: TaskState, group: Group) -> bool:
+def _is_proven(repository: Repository, known: TaskState, group: CommitGroup) -> bool:
     """Whether these are the very bytes that the proof of the task ran on."""
     tree = known.tree or known.commit
     # What no ref leads to may have been collected meanwhile (git-gc(1)).
@@ -141,7 +141,7 @@ def _is_proven(repository: Repository, known: TaskState, group: Group) -> bool:
 
 
 def _message(
-    known: TaskState, group: Group, task: Task | None, folder: str, *, proven: bool
+    known: TaskState, group: CommitGroup, task: Task | None, folder: str, *, proven: bool
 ) -> str:
     """A task's commit message, with the evidence where the task is DONE with these bytes."""
     first = subject(group.task, task.title if task else "logged writes", task.type if task else "")
@@ -159,7 +159,7 @@ _EXECUTABLE = 0o100755
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommitGroup:
     """What one commit is to hold."""
 
     task: str
@@ -172,7 +172,7 @@ class Group:
 class Grouped:
     """The commits in their order, and what is left as it is, with the reason."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[CommitGroup, ...]
     left: tuple[tuple[str, str], ...] = ()
     joined: tuple[tuple[str, str], ...] = ()
     """Paths of which a task's own bytes are gone, and the later task whose commit holds both."""
@@ -228,13 +228,13 @@ class Sight:
         found = mode_beneath(self.root, path)
         return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
 
-    def read_kept(self, write: Written) -> bytes | None:
+    def read_kept(self, write: LoggedWrite) -> bytes | None:
         """The bytes of a write that another one has replaced since, where its landing is kept."""
         commit = self.landings.get((write.task, write.attempt))
         found = self.repository.blob(commit, write.path) if commit else None
         return found if found is not None and digest_of(found) == write.after else None
 
-    def is_committed(self, write: Written) -> bool:
+    def is_committed(self, write: LoggedWrite) -> bool:
         """Whether the runner landed it on the branch itself."""
         landed = bool(write.commit and write.attempt)
         return landed and write.commit not in self.landings.values()
@@ -243,13 +243,15 @@ class Sight:
 @dataclass(slots=True)
 class _Collected:
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
-    writes: dict[str, Written] = field(default_factory=dict)
+    writes: dict[str, LoggedWrite] = field(default_factory=dict)
     left: list[tuple[str, str]] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
     shared: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
 
-def group_writes(writes: Iterable[Written], sight: Sight, place: Callable[[str], int]) -> Grouped:
+def group_writes(
+    writes: Iterable[LoggedWrite], sight: Sight, place: Callable[[str], int]
+) -> Grouped:
     """Group what is logged, in the tree and in no commit; `place` is a task's in the order.
 
     A file that somebody edited since is left alone. Of a file that two tasks wrote each gets its
@@ -268,9 +270,9 @@ def group_writes(writes: Iterable[Written], sight: Sight, place: Callable[[str],
     )
 
 
-def _chains(writes: Iterable[Written]) -> Mapping[str, list[Written]]:
+def _chains(writes: Iterable[LoggedWrite]) -> Mapping[str, list[LoggedWrite]]:
     """The writes of each path in their order, those that were dropped left out."""
-    found: dict[str, list[Written]] = {}
+    found: dict[str, list[LoggedWrite]] = {}
     for write in writes:
         if write.fate is not Fate.DROPPED:
             found.setdefault(write.path, []).append(write)
@@ -278,8 +280,8 @@ def _chains(writes: Iterable[Written]) -> Mapping[str, list[Written]]:
 
 
 def _find_pending(
-    path: str, chain: Sequence[Written], sight: Sight, found: _Collected
-) -> Sequence[Written]:
+    path: str, chain: Sequence[LoggedWrite], sight: Sight, found: _Collected
+) -> Sequence[LoggedWrite]:
     """The writes of a path that HEAD does not have yet, up to the one that the tree is at.
 
     A later one was taken back (undo, replay); a tree that no write left is a person's.
@@ -298,7 +300,7 @@ def _find_pending(
     return ()
 
 
-def _collect(path: str, pending: Sequence[Written], sight: Sight, found: _Collected) -> None:
+def _collect(path: str, pending: Sequence[LoggedWrite], sight: Sight, found: _Collected) -> None:
     tasks = tuple(dict.fromkeys(write.task for write in pending))
     if len(tasks) > 1:
         found.shared.append((path, tasks))
@@ -348,7 +350,7 @@ def _order(found: _Collected, place: Callable[[str], int]) -> list[str]:
     return wanted
 
 
-def _group(task: str, found: _Collected) -> Group:
+def _group(task: str, found: _Collected) -> CommitGroup:
     write = found.writes[task]
     changes = tuple(change for (owner, _), change in found.changes.items() if owner == task)
-    return Group(task, write.attempt, write.run, changes)
+    return CommitGroup(task, write.attempt, write.run, changes)

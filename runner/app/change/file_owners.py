@@ -15,7 +15,7 @@ from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.history.blame import lines_of, stretches
 from runner.impact.change import is_own_document
-from runner.impact.owners import Fault, Named, faults, find_touching_commits, proposals
+from runner.impact.owners import MapFault, Named, faults, find_touching_commits, proposals
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
@@ -53,7 +53,7 @@ class MapCheck:
     """What is wrong with the map of so many files."""
 
     files: int
-    faults: tuple[Fault, ...]
+    faults: tuple[MapFault, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
     found = list(faults(_read_map(project), files, tasks, done))
     if read_beneath(project.root, OWNERSHIP_MAP) is None:
         found.insert(
-            0, Fault("map", OWNERSHIP_MAP, "file not found", "runner plan ownership propose")
+            0, MapFault("map", OWNERSHIP_MAP, "file not found", "runner plan ownership propose")
         )
     if paths:
         chosen = {*_select_files(paths, files)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.app.change import change_source
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
-from runner.impact.answer import Dependents, Width, judge
+from runner.impact.answer import Depth, Width, judge
 from runner.impact.inputs import knowledge_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.app.prove.prove_tree import Reproven
     from runner.contracts import touched_contracts
-    from runner.impact.answer import Answer, Changed
+    from runner.impact.answer import Changed, Impacted
     from runner.impact.inputs import Knowledge
     from runner.model import Task
     from runner.project import Project
@@ -61,10 +61,10 @@ def knowledge_for(
     )
 
 
-def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
+def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Impacted:
     """Whom a change may affect, the contracts among it that a run would hold against it."""
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
-    if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):
+    if width.dependents is Depth.NONE or not any(task.contracts for task in tasks):
         return answer
     return with_contracts(
         answer,
@@ -72,7 +72,7 @@ def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Wid
     )
 
 
-def without(answer: Answer, task: str) -> Answer:
+def without(answer: Impacted, task: str) -> Impacted:
     """The answer without the task that made the change."""
     return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
 
@@ -109,7 +109,7 @@ class Impact:
     """`src/a.py`, `since main`, `of TASK-003`."""
     changes: tuple[Changed, ...]
     width: Width
-    answer: Answer
+    answer: Impacted
     notes: tuple[str, ...]
     """What may make the answer less sure."""
 
@@ -118,7 +118,7 @@ def find_impact(project: Project, request: ImpactRequest) -> Impact:
     """Answer; nothing runs. Raises RunnerError for a path, revision or task that there is not."""
     require_one(request)
     view, settings = View.of(project), project.settings
-    dependents = Dependents(request.dependents or settings.changed_dependents)
+    dependents = Depth(request.dependents or settings.changed_dependents)
     width = Width(dependents, request.conservative or settings.conservative)
     with Repository.open(project.root) as repository:
         words, changes, task = _find_changes(request, view, repository)

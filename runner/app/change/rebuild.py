@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LandedStep:
     """One thing that landed: a task's commit, or a check that changed nothing."""
 
     task: str
@@ -53,7 +53,7 @@ class Step:
 class RebuiltStep:
     """What rebuilding one step came to."""
 
-    step: Step
+    step: LandedStep
     divergence: str = ""
     """Where it differs from what landed; empty when it is identical."""
     detail: str = ""
@@ -62,7 +62,7 @@ class RebuiltStep:
     seconds: float = 0.0
 
 
-def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[Step, ...]:
+def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[LandedStep, ...]:
     """What landed on this branch of these tasks, or of all of them; the oldest first.
 
     What was taken back later is among it. Raises RunnerError where nothing landed.
@@ -78,23 +78,23 @@ def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[Step, ...]
     return found
 
 
-def _steps(repository: Repository, tip: str) -> Iterator[Step]:
+def _steps(repository: Repository, tip: str) -> Iterator[LandedStep]:
     trees: dict[str, str] | None = None
     for one in reversed(tuple(story(repository, tip, ours=True))):
         if one.task:
             spec = Spec(*one.spec) if all(one.spec) else None
-            yield Step(one.task, one.attempt, spec, one.commit, one.parent)
+            yield LandedStep(one.task, one.attempt, spec, one.commit, one.parent)
         for check in one.checked:
             if trees is None:
                 # A check landed nothing: what it ran on is found by the tree that its record names.
                 trees = {each.tree: each.commit for each in story(repository, tip)}
             base = trees.get(check.tree, one.parent)
             spec = Spec(check.spec_what, check.spec_proof)
-            yield Step(check.task, check.attempt, spec, one.commit, base, is_check=True)
+            yield LandedStep(check.task, check.attempt, spec, one.commit, base, is_check=True)
 
 
 def rebuild(
-    project: Project, steps: Sequence[Step], listener: Callable[[RebuiltStep], object]
+    project: Project, steps: Sequence[LandedStep], listener: Callable[[RebuiltStep], object]
 ) -> tuple[RebuiltStep, ...]:
     """Rebuild step by step; `listener` gets each result. One that diverges is the last.
 
@@ -141,13 +141,13 @@ class _Rebuilding:
             replace(made, logs=project.cache / "rebuilt", logs_shown="rebuilt"),
         )
 
-    def rebuild(self, step: Step) -> RebuiltStep:
+    def rebuild(self, step: LandedStep) -> RebuiltStep:
         """Rebuild one step, and say where it differs."""
         began = effects.monotonic()
         found = self._rebuild(step)
         return replace(found, seconds=round(effects.monotonic() - began, 3))
 
-    def _rebuild(self, step: Step) -> RebuiltStep:
+    def _rebuild(self, step: LandedStep) -> RebuiltStep:
         changes = self._find_committed(step)
         if other := self._differs_from_log(step, changes):
             return RebuiltStep(step, other)
@@ -161,7 +161,7 @@ class _Rebuilding:
         divergence, detail = _refusal(outcome) or (self._difference(step, changes, outcome), "")
         return RebuiltStep(step, divergence, detail)
 
-    def _task_of(self, step: Step) -> Task | None:
+    def _task_of(self, step: LandedStep) -> Task | None:
         """The task with exactly the digests that landed: in today's plan, or in that commit's."""
         found = self.tasks.get(step.task)
         if step.spec is None or (found is not None and found.spec == step.spec):
@@ -171,14 +171,14 @@ class _Rebuilding:
         then = (task for task in tasks if task.id == step.task and task.spec == step.spec)
         return next(then, None)
 
-    def _find_committed(self, step: Step) -> tuple[Change, ...]:
+    def _find_committed(self, step: LandedStep) -> tuple[Change, ...]:
         """What the commit changed, the runner's own documents left out."""
         if step.is_check:
             return ()
         found = changes_between(self.repository, step.parent or None, step.commit)
         return tuple(change for change in found if change.path not in self.project.documents)
 
-    def _differs_from_log(self, step: Step, changes: Sequence[Change]) -> str:
+    def _differs_from_log(self, step: LandedStep, changes: Sequence[Change]) -> str:
         """The first file that is not what was approved, where the write log still knows."""
         approved = self.approved.get((step.task, step.attempt), {})
         for change in changes if approved else ():
@@ -186,7 +186,7 @@ class _Rebuilding:
                 return f"{change.path} differs from what was approved for attempt {step.attempt}"
         return ""
 
-    def _difference(self, step: Step, changes: Sequence[Change], outcome: Outcome) -> str:
+    def _difference(self, step: LandedStep, changes: Sequence[Change], outcome: Outcome) -> str:
         """The first path at which the rebuilt tree is another one."""
         wanted = {change.path: (change.after, change.mode) for change in changes}
         got = {change.path: (change.after, change.mode) for change in outcome.changes}

@@ -1,8 +1,7 @@
 """A use case that changes what was built: lock, read together, do, publish, record.
 
-Something new is asked of tasks: what was built on the old words becomes STALE.
-
-Work taken back: one task undone, or the code as it was when a task had landed.
+A change request makes built dependents STALE. Undo takes back one task. Replay restores the code as
+of a landing.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from runner.app.change import impact_question
     from runner.history import revert as history_undo
-    from runner.history.change import Change
+    from runner.history.change import ChangePreview
     from runner.history.replay import Replay
     from runner.history.revert import Back
     from runner.journal.state import RunState
@@ -157,7 +156,7 @@ class ChangeRequest:
 class RecordedChange:
     """What the change does, or would do."""
 
-    change: Change
+    change: ChangePreview
     number: int = 0
     """Of its entry in CHANGES.md; 0 where it was only looked at."""
 
@@ -186,7 +185,7 @@ def _clean_text(project: Project, typed: str, ids: Sequence[str]) -> str:
     return text
 
 
-def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
+def _look_ahead(project: Project, ids: Sequence[str], text: str) -> ChangePreview:
     """What it would do, read without the lock: nothing is written."""
     view = View.of(project)
     if view.live is not None:

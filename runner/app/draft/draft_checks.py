@@ -14,7 +14,7 @@ from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
 from runner.plan.graph import TaskGraph
 from runner.plan.source import line_end_of
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.process.tools import which
 from runner.project import Reading
 from runner.repo.head import PLANS
@@ -61,14 +61,16 @@ def _there(project: Project) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class DraftCheck:
     """What a check says."""
 
     mistakes: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def check_sections(project: Project, target: Target, reading: DraftReading, text: str) -> Checked:
+def check_sections(
+    project: Project, target: Target, reading: DraftReading, text: str
+) -> DraftCheck:
     """What `validate` says of the plan with the sections that it does not say without them.
 
     `text` are the sections as they would stand there; `reading` has the lines of the answer.
@@ -87,14 +89,14 @@ def check_sections(project: Project, target: Target, reading: DraftReading, text
             mistakes.append(_remark(one, reading))
     mistakes += _places(reading)
     unique = {(one.line, one.text): one for one in mistakes}
-    return Checked(
+    return DraftCheck(
         tuple(sorted(unique.values(), key=lambda one: one.line)), tuple(dict.fromkeys(notes))
     )
 
 
 def find_new_problems(
     project: Project, target: Target, reading: DraftReading, before: str, after: str
-) -> Checked:
+) -> DraftCheck:
     """What `validate` says of the plan with the sections `after` and not with those `before`.
 
     Compares messages alone, since lines move where a section grows.
@@ -107,7 +109,7 @@ def find_new_problems(
     mistakes = [_remark(one, reading) for one in found if one not in not_theirs]
     mistakes += _places(reading)
     unique = {(one.line, one.text): one for one in mistakes}
-    return Checked(
+    return DraftCheck(
         tuple(sorted(unique.values(), key=lambda one: one.line)),
         tuple(dict.fromkeys(one.message for one in not_theirs)),
     )
@@ -127,7 +129,7 @@ def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
     if not data:
         return ()
     root = (project.root / path).parent if path not in PLANS else project.root
-    plan, places = read_plan(data, path, prefixes=project.settings.id_prefixes), Places(data, path)
+    plan, places = read_plan(data, path, prefixes=project.settings.id_prefixes), Spans(data, path)
     found = check_plan(
         plan.tasks,
         places=places,

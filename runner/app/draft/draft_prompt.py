@@ -98,7 +98,7 @@ Everything else is removed.
 """
 
 
-class Asked(Protocol):
+class DraftQuestion(Protocol):
     """Of a request, what the question says."""
 
     @property
@@ -110,7 +110,9 @@ class Asked(Protocol):
         """Why a person refused the draft before."""
 
 
-def compose_question(found: Analysis, plan: Plan, asked: Asked, number: int, path: str) -> str:
+def compose_question(
+    found: Analysis, plan: Plan, asked: DraftQuestion, number: int, path: str
+) -> str:
     """The whole question, as Markdown."""
     test = found.test_command or "python -m pytest -q"
     parts = [

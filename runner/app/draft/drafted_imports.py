@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.draft.draft_checks import Checked, Target, find_new_problems
+from runner.app.draft.draft_checks import DraftCheck, Target, find_new_problems
 from runner.app.draft.draft_prompt import compose_import_question
 from runner.app.draft.drafting import (
     Drafted,
@@ -219,7 +219,7 @@ class _Batch:
             taken_out=tuple(taken_out),
         )
 
-    def check(self, reading: DraftReading) -> Checked:
+    def check(self, reading: DraftReading) -> DraftCheck:
         """What `validate` says of the list with the answer that it does not say without."""
         before = "\n".join(one.text for one in self.sections.values())
         after = {**self.sections, **{one.id: one for one in reading.sections}}

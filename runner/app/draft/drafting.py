@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from runner.app.build.suitability import carry_trust, require_trust
-from runner.app.draft.draft_checks import Checked, Target, check_sections
+from runner.app.draft.draft_checks import DraftCheck, Target, check_sections
 from runner.app.draft.draft_prompt import compose_question
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.prove.prove_tree import open_slots
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from runner.app.draft.draft_prompt import Wish
     from runner.app.observer import Observer
-    from runner.implementers.base import Answer
+    from runner.implementers.base import ImplementerAnswer
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.run.assignment import WorkerContext
@@ -72,7 +72,7 @@ class DraftRequest:
     """Why a person refused the draft before."""
 
 
-class Subject(Protocol):
+class DraftSubject(Protocol):
     """What the rounds of a draft are about."""
 
     def question(self) -> str:
@@ -81,7 +81,7 @@ class Subject(Protocol):
     def read(self, answer: str) -> DraftReading:
         """What an answer holds, with what is wrong with it by itself."""
 
-    def check(self, reading: DraftReading) -> Checked:
+    def check(self, reading: DraftReading) -> DraftCheck:
         """What is wrong with it in its plan."""
 
 
@@ -234,11 +234,11 @@ class Rounds:
     head: str
     observer: Observer
 
-    def go(self, subject: Subject) -> tuple[DraftReading, Checked, int, Usage]:
+    def go(self, subject: DraftSubject) -> tuple[DraftReading, DraftCheck, int, Usage]:
         """The last answer, what is wrong with it, the times that it was asked, and the use."""
         question = subject.question()
         usages: list[Usage] = []
-        reading, checked = DraftReading(), Checked()
+        reading, checked = DraftReading(), DraftCheck()
         for number in range(1, ROUNDS + 1):
             wrong = (*reading.mistakes, *checked.mistakes)
             prompt = _again(question, reading, wrong) if number > 1 else question
@@ -247,7 +247,7 @@ class Rounds:
             answer = self.drafter.answer(self._brief(prompt, number), context)
             usages.append(answer.result.usage)
             _require_answer(answer)
-            reading, checked = subject.read(answer.text), Checked()
+            reading, checked = subject.read(answer.text), DraftCheck()
             if reading.sections and not reading.mistakes:
                 checked = subject.check(reading)
             wrong = (*reading.mistakes, *checked.mistakes)
@@ -306,10 +306,10 @@ class _WishSubject:
     def read(self, answer: str) -> DraftReading:
         return read_draft(answer, ids_in_use(self.made.project, self.target, self.plan))
 
-    def check(self, reading: DraftReading) -> Checked:
+    def check(self, reading: DraftReading) -> DraftCheck:
         checked = check_sections(self.made.project, self.target, reading, reading.text)
         if self.asked.prove and not checked.mistakes:
-            return Checked(tuple(self._prove(reading)), checked.notes)
+            return DraftCheck(tuple(self._prove(reading)), checked.notes)
         return checked
 
     def _prove(self, reading: DraftReading) -> Iterator[Remark]:
@@ -348,7 +348,7 @@ def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -
     )
 
 
-def _require_answer(answer: Answer) -> None:
+def _require_answer(answer: ImplementerAnswer) -> None:
     if refused := [one for one in answer.result.findings if one.refuses]:
         one = refused[0]
         raise RunnerError(one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED)

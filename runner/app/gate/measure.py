@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.gate.pull_request import PullRequest, find_changes, open_pull_request
+from runner.app.gate.pull_request import MeasuredPullRequest, find_changes, open_pull_request
 from runner.app.gate.select_tests import (
     FILE,
     keep_in,
@@ -27,11 +27,11 @@ from runner.app.gate.test_suite import (
     make_contract,
     may_run_prose,
 )
-from runner.app.prove.prove_tree import Snapshot, prove_snapshot
+from runner.app.prove.prove_tree import WorkTreeSnapshot, prove_snapshot
 from runner.errors import ExitCode, RunnerError
-from runner.impact.answer import Affected, Kind, Why
+from runner.impact.answer import Affected, Basis, Why
 from runner.impact.inputs import knowledge_of
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
 from runner.repo.head import OWNERSHIP_MAP
@@ -71,7 +71,7 @@ class GateRequest:
 class GateResult:
     """What a gate says."""
 
-    request: PullRequest
+    request: MeasuredPullRequest
     suite: TestSuite | None = None
     selected: tuple[Affected, ...] = ()
     whole: str = ""
@@ -114,7 +114,7 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateMeasurement:
     """One measurement: what it is about, and who hears of it."""
 
     project: Project
@@ -141,13 +141,13 @@ class Gate:
         self.trust(suite)
         return self._answer(found, suite)
 
-    def _answer(self, found: PullRequest, suite: TestSuite) -> GateResult:
+    def _answer(self, found: MeasuredPullRequest, suite: TestSuite) -> GateResult:
         merged, notes = found.merge.commit, [*suite.notes]
         if self.request.moved_from and not self.repository.resolve(self.request.moved_from):
             notes.append("the --moved-from commit is not in this clone: all selected tests run")
         # In memory: a map from elsewhere counts for this one question, and is not mixed with what
         # runs saw here.
-        with Store(None) as store:
+        with ImpactStore(None) as store:
             knowledge, messages, seconds = self._learn(suite, found, store)
             notes += messages
             selected, why = select(found, knowledge, suite, self.project.settings)
@@ -174,7 +174,7 @@ class Gate:
     # --- what is known ----------------------------------------------------------------
 
     def _learn(
-        self, suite: TestSuite, found: PullRequest, store: Store
+        self, suite: TestSuite, found: MeasuredPullRequest, store: ImpactStore
     ) -> tuple[Knowledge, list[str], float | None]:
         """What is known of the merge result, what to say of that, and the time of everything."""
         project, repository, merge = self.project, self.repository, found.merge
@@ -190,7 +190,7 @@ class Gate:
             past=past,
         )
         if suite.plan:
-            seen = Store(project.cache)
+            seen = ImpactStore(project.cache)
             repository.on_close(seen.close)
             seconds = sum(past.seconds.values()) if past.seconds else None
             return replace(knowledge, observed=Observations(seen)), [], seconds
@@ -201,7 +201,7 @@ class Gate:
             return replace(knowledge, observed=Observations(store)), [why], None
         return replace(knowledge, observed=keep_in(store, kept)), [], kept.seconds
 
-    def _find_collected(self, suite: TestSuite, found: PullRequest) -> frozenset[str]:
+    def _find_collected(self, suite: TestSuite, found: MeasuredPullRequest) -> frozenset[str]:
         """Files of tests that the tool finds by itself, with those that the change takes away."""
         if not any(one.is_deleted for one in found.changes):
             return frozenset(suite.frameworks)
@@ -213,7 +213,7 @@ class Gate:
 
     def _find_meeting(
         self,
-        found: PullRequest,
+        found: MeasuredPullRequest,
         knowledge: Knowledge,
         suite: TestSuite,
         selected: Sequence[Affected],
@@ -237,7 +237,7 @@ class Gate:
     ) -> tuple[Affected, ...]:
         """Everything there is; what was selected anyhow keeps its reasons."""
         reasons = {one.task: one.reasons for one in selected}
-        reason = (Why(Kind.SETTINGS, "", 0, why),)
+        reason = (Why(Basis.SETTINGS, "", 0, why),)
         every = (
             Affected(
                 task.id,
@@ -267,7 +267,7 @@ class Gate:
 
     def _explain_doubt(
         self,
-        found: PullRequest,
+        found: MeasuredPullRequest,
         suite: TestSuite,
         selected: Sequence[Affected],
         ran: Sequence[Reproven],
@@ -298,7 +298,7 @@ class Gate:
         return ""
 
     def _compare_with_base(
-        self, found: PullRequest, suite: TestSuite, ran: Sequence[Reproven]
+        self, found: MeasuredPullRequest, suite: TestSuite, ran: Sequence[Reproven]
     ) -> Iterator[str]:
         """What to say of tests that fail, and fail on the base by the same command as well."""
         base = found.merge.base
@@ -321,7 +321,7 @@ class Gate:
     def _prove(
         self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False
     ) -> tuple[Reproven, ...]:
-        snapshot = Snapshot(commit, ())
+        snapshot = WorkTreeSnapshot(commit, ())
         return prove_snapshot(
             self.project, self.repository, snapshot, wanted, self.listen, observed=observed
         )
@@ -338,10 +338,10 @@ class Gate:
         suite = load_suite(self.project, self.repository, head, self.request.tests)
         if suite.plan:
             why = "with a plan, its tasks record what their tests ran"
-            found = PullRequest("the base", MergeResult(head, head, head))
+            found = MeasuredPullRequest("the base", MergeResult(head, head, head))
             return GateResult(found, suite, skipped=why), 0
         self.trust(suite)
-        found = PullRequest("the base", MergeResult(head, head, head))
+        found = MeasuredPullRequest("the base", MergeResult(head, head, head))
         start = effects.monotonic()
         why = "this is the base itself"
         ran = self._run(suite, head, (), whole=True)

@@ -37,7 +37,7 @@ _PROSE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class MeasuredPullRequest:
     """What is measured."""
 
     base_name: str
@@ -57,7 +57,7 @@ def open_pull_request(
     head: str,
     environ: Mapping[str, str],
     runs_prose: Callable[[str], bool],
-) -> PullRequest:
+) -> MeasuredPullRequest:
     """Merge and compare. Raises RunnerError for a revision that there is not.
 
     `base` may be empty: the branch that the CI server names, else the remote's own. `runs_prose`
@@ -66,12 +66,12 @@ def open_pull_request(
     name = base or find_base_name(repository, environ)
     merge = merge_commits(repository, _resolve(repository, name), _resolve(repository, head))
     if merge.conflicts or not merge.commit:
-        return PullRequest(name, merge)
+        return MeasuredPullRequest(name, merge)
     found = tuple(find_changes(repository, merge.base, merge.commit))
     differing = repository.diff_trees(merge.base, merge.commit)
     prose = frozenset(one.path for one in found if _is_document(one.path))
     prose = prose if not runs_prose(merge.commit) else frozenset()
-    return PullRequest(name, merge, found, _explain_whole(differing), prose)
+    return MeasuredPullRequest(name, merge, found, _explain_whole(differing), prose)
 
 
 def _is_document(path: str) -> bool:

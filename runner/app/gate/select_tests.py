@@ -1,12 +1,9 @@
-"""Which tests a gate runs: those of a plan that a change affects, or of a map without one.
+"""Select the tests that a gate or pull request needs, by the plan or, without one, by a map.
 
-Whose tests a pull request may break: pure, from its changes and what is known of the tests.
-
-What the tests of a base were seen to run, kept in a file that a cache or artifact carries.
-
-A map is believed where its commit lies on the base branch's own line (its first parents), and the
-file did not come with the pull request. Every row names the bytes that ran, so a row about other
-bytes than those at hand is worth no more than an import.
+The map keeps what the tests of a base were seen to run; a cache or an artifact carries its file. It
+counts if its commit is a first-parent ancestor of the base branch, and the pull request did not
+bring the file. Every row names the bytes that ran: a row about other bytes counts no more than an
+import.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from runner.app.change.impact_question import evaluate_impact
 from runner.app.gate.test_suite import TESTS
 from runner.errors import RunnerError
 from runner.gates.coverage.lines import make_observed_rows
-from runner.impact.answer import Affected, Answer, Kind, Why, Width
+from runner.impact.answer import Affected, Basis, Impacted, Why, Width
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
 from runner.model import Observed
@@ -31,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.app.gate.pull_request import PullRequest
+    from runner.app.gate.pull_request import MeasuredPullRequest
     from runner.app.gate.test_suite import TestSuite
     from runner.app.prove.prove_tree import Reproven
     from runner.config.settings import Settings
     from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
-    from runner.impact.store import Store
+    from runner.impact.store import ImpactStore
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def select(
-    found: PullRequest, knowledge: Knowledge, suite: TestSuite, settings: Settings
+    found: MeasuredPullRequest, knowledge: Knowledge, suite: TestSuite, settings: Settings
 ) -> tuple[tuple[Affected, ...], str]:
     """Whom the change may affect, and why that has to be everything; empty where it has not.
 
@@ -58,7 +55,7 @@ def select(
         evaluate_impact(read, knowledge, Width()),
     ]
     if suite.plan:
-        answers.append(Answer(tuple(_find_edited(found.changes, suite, settings))))
+        answers.append(Impacted(tuple(_find_edited(found.changes, suite, settings))))
     selected = _unite(one for answer in answers for one in answer.affected)
     return selected, found.whole or _find_undecided(selected, suite)
 
@@ -72,7 +69,7 @@ def _find_undecided(selected: Sequence[Affected], suite: TestSuite) -> str:
 
 
 def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
-    return (why for why in reasons if why.kind is Kind.UNDECIDED)
+    return (why for why in reasons if why.kind is Basis.UNDECIDED)
 
 
 def _find_edited(
@@ -87,7 +84,7 @@ def _find_edited(
         before = was.get(task.id)
         if before is None or before.spec != task.spec or before.status is not task.status:
             text = f"the section of {task.id} has changed"
-            why = Why(Kind.TEST, suite.plan, task.line, text)
+            why = Why(Basis.TEST, suite.plan, task.line, text)
             yield Affected(task.id, suite.ids_of(task, settings), (why,))
 
 
@@ -239,7 +236,7 @@ def _comes_with(project: Project, repository: Repository, file: Path, head: str)
     return path in repository.tree_entries(head, (path,))
 
 
-def keep_in(store: Store, found: TestMap) -> Observations:
+def keep_in(store: ImpactStore, found: TestMap) -> Observations:
     """What a question about a change looks up."""
     observations = Observations(store)
     observations.keep(TESTS, _rows(found))

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.implementers.registry import NOBODY
-from runner.journal.evidence import Standing, evaluate_standing
+from runner.journal.evidence import EvidenceState, evaluate_standing
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import format_attempt
@@ -231,7 +231,7 @@ class Inquiry:
         if known.changed:
             changed = (_CHANGED.get(one, one) for one in known.changed)
             details.append(f"changed: {', '.join(map(display, changed))}")
-        if known.commit and evaluate_standing(known, task.spec) is not Standing.NONE:
+        if known.commit and evaluate_standing(known, task.spec) is not EvidenceState.NONE:
             details.append(f"it was DONE as {short(known.commit)}")
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         if self._waits_through(known):

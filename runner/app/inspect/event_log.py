@@ -11,8 +11,8 @@ from runner.journal import events, session_events
 from runner.journal.record_index import RecordIndex, read_at, select_records
 from runner.journal.records import (
     BadRecordError,
+    Mark,
     NewerRecordError,
-    Place,
     UnfitRecordError,
     decode,
     read_places,
@@ -93,7 +93,7 @@ def follow_log(
 
 
 def _follow(project: Project, id_: str) -> Iterator[Record]:
-    journal, place = project.journal_path, Place()
+    journal, place = project.journal_path, Mark()
     while True:
         for record, reached in read_places(journal, place):
             place = reached
@@ -101,7 +101,7 @@ def _follow(project: Project, id_: str) -> Iterator[Record]:
                 yield record
         time.sleep(_POLL_SECONDS)
         if journal.exists() and journal.stat().st_size < place.offset:
-            place = Place()  # somebody began a new journal
+            place = Mark()  # somebody began a new journal
 
 
 def _find_task(project: Project, typed: str) -> str:

@@ -18,7 +18,7 @@ from runner.app.inspect.statistics import (
 )
 from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.person_waits import Wait
-from runner.journal.records import Place, read_places, to_text
+from runner.journal.records import Mark, read_places, to_text
 from runner.model import Usage
 from runner.report.cost import ProofCosts
 
@@ -40,11 +40,11 @@ def count_all(project: Project, seconds: float | None = None) -> Statistics:
     return Statistics(tally, place.offset, tasks, proven)
 
 
-def count_journal(project: Project, seconds: float | None = None) -> tuple[Tally, Place]:
+def count_journal(project: Project, seconds: float | None = None) -> tuple[Tally, Mark]:
     """The tally of the last `seconds`, or of all time, and how far the journal goes."""
     if seconds is None:
         return load_tally(project.journal_path, project.cache)
-    tally, place = Tally(_since(seconds)), Place()
+    tally, place = Tally(_since(seconds)), Mark()
     for record, reached in read_places(project.journal_path, wanted=WANTED):
         tally.hear(record)
         place = reached
@@ -56,13 +56,13 @@ def _since(seconds: float) -> str:
     return began.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def load_tally(journal: Path, cache: Path) -> tuple[Tally, Place]:
+def load_tally(journal: Path, cache: Path) -> tuple[Tally, Mark]:
     """The tally of all of a journal, and how far it goes.
 
     Raises RunnerError where the journal is damaged behind what is kept.
     """
     cursor = Cursor(journal, cache, "figures", FORMAT)
-    tally, place = _read(cursor) or (Tally(), Place())
+    tally, place = _read(cursor) or (Tally(), Mark())
     begun = place.seq
     for record, reached in read_places(journal, place, wanted=WANTED):
         tally.hear(record)
@@ -72,7 +72,7 @@ def load_tally(journal: Path, cache: Path) -> tuple[Tally, Place]:
     return tally, place
 
 
-def _read(cursor: Cursor) -> tuple[Tally, Place] | None:
+def _read(cursor: Cursor) -> tuple[Tally, Mark] | None:
     kept = cursor.read()
     try:
         return kept and (tally_from_data(json.loads(kept[0])), kept[1])

@@ -15,7 +15,7 @@ from runner.journal.log import Journal
 from runner.journal.session_events import LeaseMoved
 from runner.lazy_dataclass import dataclass
 from runner.project import BUILD
-from runner.repo.lease_text import Lease, refs_of, write_lease
+from runner.repo.lease_text import LeaseHolder, refs_of, write_lease
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.report.documents import document
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from runner.project import Project
     from runner.run.landing.branch_lease import BranchLease
-    from runner.run.landing.lease_standing import Standing
+    from runner.run.landing.lease_standing import LeaseState
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class LeaseView:
 
     remote: str
     branch: str
-    standing: Standing
+    standing: LeaseState
     seconds: float
     """The ttl that holds here."""
     first: str = ""
@@ -133,7 +133,7 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
     refusal = ""
     # A forge may take no refs beside branches and tags: the second name is a branch's.
     for ref in refs_of(f"probe-{effects.new_id()}"):
-        value = remote.write_commit(write_lease(Lease(doing="doctor --remote")))
+        value = remote.write_commit(write_lease(LeaseHolder(doing="doctor --remote")))
         refs = (ref, f"{ref}-2")
         made = remote.swap(*(Move(one, None, value) for one in refs))
         if made.swap is Swap.DONE:

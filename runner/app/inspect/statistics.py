@@ -21,7 +21,7 @@ from runner.journal.events import (
 )
 from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
-from runner.journal.records import Place, read_places
+from runner.journal.records import Mark, read_places
 from runner.journal.session_events import DraftProposed, PlanProposed, find_usage
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
@@ -235,7 +235,7 @@ class RunningTally:
         self._begin()
 
     def _begin(self) -> None:
-        self.tally, self._place, self._file = Tally(), Place(), 0
+        self.tally, self._place, self._file = Tally(), Mark(), 0
 
     def read(self, until: float = math.inf) -> Tally:
         """The tally as of now, or of where it was `until` this time of `time.monotonic`.

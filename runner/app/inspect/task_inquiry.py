@@ -223,7 +223,7 @@ class NextBrief:
 
 def next_brief(asked: OneTask) -> NextBrief:
     """The brief, made by the very code that makes a run's, with what a session says beside it."""
-    from runner.context.brief import Part, tokens_of
+    from runner.context.brief import BriefPart, tokens_of
 
     task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
     preparation = run_parts.preparation_of(asked.project, asked.plan, asked.view.state)
@@ -235,7 +235,7 @@ def next_brief(asked: OneTask) -> NextBrief:
     words = _around(preparation.implementer(task), brief, mode, step.plan)
     if not words:
         return NextBrief(brief, mode)
-    part = Part("session", tokens_of(words))
+    part = BriefPart("session", tokens_of(words))
     return NextBrief(replace(brief, text=brief.text + words, parts=(*brief.parts, part)), mode)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.journal.display_status import format_status
-from runner.journal.evidence import Standing, evaluate_standing, evidence_of
+from runner.journal.evidence import EvidenceState, evaluate_standing, evidence_of
 from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _NAMED = 16
 """Columns of a field's name."""
 _STANDING = {
-    Standing.CURRENT: "valid for the task as it is now",
-    Standing.PROOF_CHANGED: "the proof of the task changed since",
-    Standing.WORK_CHANGED: "the task changed since",
-    Standing.NONE: "",
+    EvidenceState.CURRENT: "valid for the task as it is now",
+    EvidenceState.PROOF_CHANGED: "the proof of the task changed since",
+    EvidenceState.WORK_CHANGED: "the task changed since",
+    EvidenceState.NONE: "",
 }
 
 

@@ -20,7 +20,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Severity, Status
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.process.environments import IN_REPOSITORY
 from runner.repo.git import text
 from runner.repo.read import Repository
@@ -179,7 +179,7 @@ def find_unmade(
     `data` is the plan that the tasks were read from, which lies at `path` of the project in
     `root`; `only` are ids of the tasks to look at, None for all.
     """
-    supply, places = Supply(root, tasks), Places(data, path)
+    supply, places = Supply(root, tasks), Spans(data, path)
     found: list[Problem] = []
     for task in tasks:
         if task.status is Status.DONE or (only is not None and task.id not in only):
@@ -191,7 +191,7 @@ def find_unmade(
     return tuple(found)
 
 
-def _inputs(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+def _inputs(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
     for given in task.inputs:
         path = given if is_glob(given) else given.removeprefix("./")
         there = supply.has_like(given.removeprefix("./")) if is_glob(given) else supply.has(path)
@@ -204,7 +204,7 @@ def _inputs(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
             )
 
 
-def _tests(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+def _tests(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
     for test in task.test_contracts:
         if (missing := find_missing_target(test.command, supply)) is not None:
             kind, name = missing
@@ -216,7 +216,7 @@ def _tests(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
             )
 
 
-def _contracts(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+def _contracts(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
     for contract in task.contracts:
         for module in modules(contract):
             outermost = module.partition(".")[0]

@@ -17,7 +17,7 @@ from runner.model.words import PROVES_NOTHING
 from runner.plan.body import suggest_by_info
 from runner.plan.diagnostic import Problem
 from runner.plan.source import text_of
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.run.assurance import ITEMS_HINT, NO_ITEMS
 from runner.run.proof_required import (
     PROOF_HINT,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FENCE = regex(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
 
 
-class Verdict(NamedTuple):
+class TaskVerdict(NamedTuple):
     """What a run would make of a task as it is written."""
 
     message: str
@@ -58,9 +58,9 @@ class Verdicts:
 
     def __init__(self) -> None:
         self._settings: Settings | None = None
-        self._known: dict[object, Verdict | None] = {}
+        self._known: dict[object, TaskVerdict | None] = {}
 
-    def on(self, task: Task, settings: Settings) -> Verdict | None:
+    def on(self, task: Task, settings: Settings) -> TaskVerdict | None:
         """The verdict on a task; None where nothing speaks against it."""
         if self._settings is not settings or len(self._known) > _MOST_KNOWN:
             self._settings, self._known = settings, {}
@@ -97,7 +97,7 @@ def unready(
     if any(problem.is_error for problem in reading.problems):
         return
 
-    places, sections = Places(reading.data, reading.plan.path), _Sections(reading)
+    places, sections = Spans(reading.data, reading.plan.path), _Sections(reading)
     blocked = Severity.ERROR if strict else Severity.WARNING
     # Who asks once remembers nothing: of a large plan the keys alone would be half of its tasks.
     judge = verdicts.on if verdicts else _judge
@@ -112,28 +112,28 @@ def unready(
             yield _problem(places, task, found.message, hint, severity)
 
 
-def _judge(task: Task, settings: Settings) -> Verdict | None:
+def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         if task.implementer:  # an unknown name is reported elsewhere
             return None
-        return Verdict(f"{task.id} has no implementer", chosen.hint, blocks=True, nobody=True)
+        return TaskVerdict(f"{task.id} has no implementer", chosen.hint, blocks=True, nobody=True)
     lacks = unprovable(task, settings, chosen)
     if lacks is not None and lacks[0] is Reason.WISH:
-        return Verdict(f"{task.id} will be BLOCKED (wish): {WISH}", WISH_HINT, blocks=True)
+        return TaskVerdict(f"{task.id} will be BLOCKED (wish): {WISH}", WISH_HINT, blocks=True)
     if lacks is not None and lacks_contracts(task, settings):
         message = f"{task.id} will be BLOCKED (proof): {contracts_message(task)}"
-        return Verdict(message, contracts_hint(task), blocks=True)
+        return TaskVerdict(message, contracts_hint(task), blocks=True)
     if lacks is not None and lacks[1].startswith(NO_ITEMS):
-        return Verdict(f"{task.id}: {NO_ITEMS}", ITEMS_HINT, blocks=True, refused=True)
+        return TaskVerdict(f"{task.id}: {NO_ITEMS}", ITEMS_HINT, blocks=True, refused=True)
     if lacks is not None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
-        return Verdict(message, PROOF_HINT, blocks=True)
+        return TaskVerdict(message, PROOF_HINT, blocks=True)
     if rests_on_an_exit_code(task, settings):
         message = f"{task.id} will be BLOCKED (proof) if its commands count no tests: {EXIT_CODE}"
-        return Verdict(message, PROOF_HINT, blocks=False)
+        return TaskVerdict(message, PROOF_HINT, blocks=False)
     if _stays_unproven(task, settings) and not _is_untested_code(task):
-        return Verdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
+        return TaskVerdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
     return None
 
 
@@ -166,7 +166,7 @@ def _is_untested_code(task: Task) -> bool:
     return not task.test_contracts and any(map(is_code, task.outputs))
 
 
-def _problem(places: Places, task: Task, message: str, hint: str, severity: Severity) -> Problem:
+def _problem(places: Spans, task: Task, message: str, hint: str, severity: Severity) -> Problem:
     at = places.heading(task)
     return Problem(
         message,

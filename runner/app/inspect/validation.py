@@ -20,7 +20,7 @@ from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, refusal, render
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
-from runner.plan.spans import Places
+from runner.plan.spans import Spans
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
@@ -153,7 +153,7 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
         files = tree.Tree.of(repository, head, project.settings)
         if test_frameworks.find_by_file(files, detect_stack(project.root)) is not None:
             return
-    places = Places(reading.data, reading.plan.path)
+    places = Spans(reading.data, reading.plan.path)
     for task in named:
         at = places.find(task, "test_author", task.test_author)
         yield Problem(
@@ -209,7 +209,7 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     named = [task for task in reading.plan.tasks if task.implementer]
     if not named:
         return
-    places = Places(reading.data, reading.plan.path)
+    places = Spans(reading.data, reading.plan.path)
     for task in named:
         name = task.implementer
         if not knows(name):
@@ -229,14 +229,14 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
 
 def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]:
     """A warning for each task that names a model, and that no agent builds."""
-    places: Places | None = None
+    places: Spans | None = None
     for task in reading.plan.tasks:
         if not task.model or agent_of(task, settings) or not knows(task.implementer or "blocks"):
             continue
         chosen = choose(task, settings)
         if isinstance(chosen, Finding):
             continue  # nobody builds it: that is reported elsewhere
-        places = places or Places(reading.data, reading.plan.path)
+        places = places or Spans(reading.data, reading.plan.path)
         at = places.find(task, "model", task.model)
         yield Problem(
             f"{task.id} names a model, but {chosen.name} builds it and uses no model",
@@ -258,7 +258,7 @@ def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem
         why = find_unseen_script(task, project.settings, project.root)
         if why:
             message, _, hint = why.partition(": ")
-            at = Places(reading.data, reading.plan.path).at_line(task.line, task.id)
+            at = Spans(reading.data, reading.plan.path).at_line(task.line, task.id)
             yield Problem(
                 f"{task.id}: {message}",
                 reading.plan.path,
@@ -275,7 +275,7 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
     # The machines of a cluster have programs of their own, which nobody sees from here.
     if ":" in project.settings.executor:
         return
-    places: Places | None = None
+    places: Spans | None = None
     lent: dict[str, str] = {}
     for task in reading.plan.tasks:
         if task.status is Status.DONE:
@@ -289,7 +289,7 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                     lent[name] = find_lent_program(names, project.environ, project.root, needs)
                 if not lent[name]:
                     continue
-                places = places or Places(reading.data, reading.plan.path)
+                places = places or Spans(reading.data, reading.plan.path)
                 at = places.at_line(one.line, name)
                 message, hint = explain_lent_program(name, project.root)
                 yield Problem(
@@ -385,7 +385,7 @@ def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
     if not settings.resources or not any(task.uses for task in reading.plan.tasks):
         return
     capacity = capacities(settings.resources)
-    places = Places(reading.data, reading.plan.path)
+    places = Spans(reading.data, reading.plan.path)
     for task in reading.plan.tasks:
         over = too_much_of(task, capacity)
         if over is None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.gates import registry
-    from runner.journal.evidence import Evidence, Standing
+    from runner.journal.evidence import Evidence, EvidenceState
     from runner.journal.task_state import TaskState
     from runner.model import Graded, Level, Proof, Status, Task, Usage
     from runner.project import Project
@@ -61,7 +61,7 @@ class TaskEvidence:
     known: TaskState
     graded: Graded | None
     """None for a task that is not DONE."""
-    standing: Standing
+    standing: EvidenceState
     unverified: str | None
     """Why its files are not as a proof knows them, where they are not."""
     evidence: Evidence | None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.app.prove.prove_tree import Snapshot, open_slots
+from runner.app.prove.prove_tree import WorkTreeSnapshot, open_slots
 from runner.app.prove.task_shell import find_subject, open_tree
 from runner.gates import contract_tests, shim
 from runner.gates.coverage.lines import commits_of, lines_of_landing, own_lines, together
@@ -146,7 +146,7 @@ def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> T
 
 
 def _measure(project: Project, repository: Repository, task: Task) -> _Measurement:
-    snapshot = Snapshot.of(repository)
+    snapshot = WorkTreeSnapshot.of(repository)
     with open_slots(project, repository) as opened:
         (site,) = opened.slots
         snapshot.put_into(site)

@@ -83,14 +83,14 @@ def open_slots(project: Project, repository: Repository, count: int = 1) -> Iter
         yield Slots(tuple(slots), workers)
 
 
-class Snapshot(NamedTuple):
+class WorkTreeSnapshot(NamedTuple):
     """HEAD, with what is not committed."""
 
     head: str
     changes: tuple[Change, ...]
 
     @classmethod
-    def of(cls, repository: Repository) -> Snapshot:
+    def of(cls, repository: Repository) -> WorkTreeSnapshot:
         """The project's files as they are now."""
         return cls(repository.head().commit or "", tuple(find_uncommitted(repository)))
 
@@ -157,13 +157,15 @@ def reprove(
     tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
     wanted = tuple((tasks[one.task], id_) for one in affected for id_ in one.contracts)
     with Repository.open(project.root) as repository:
-        return prove_snapshot(project, repository, Snapshot.of(repository), wanted, listener)
+        return prove_snapshot(
+            project, repository, WorkTreeSnapshot.of(repository), wanted, listener
+        )
 
 
 def prove_snapshot(
     project: Project,
     repository: Repository,
-    snapshot: Snapshot,
+    snapshot: WorkTreeSnapshot,
     wanted: tuple[tuple[Task, str], ...],
     listener: Callable[[Reproven], object],
     *,
@@ -209,7 +211,7 @@ class _Room:
     """Where the tests run: trees that stand free, and what is put into them."""
 
     project: Project
-    snapshot: Snapshot
+    snapshot: WorkTreeSnapshot
     observed: bool = True
     free: SimpleQueue[WorkerContext] = field(default_factory=SimpleQueue)
     scarce: Lock = field(default_factory=Lock)

@@ -1,8 +1,7 @@
-"""What leaves this machine on a person's word: a branch pushed, a pull request opened by `gh`.
+"""Publish at a person's request: push a branch, and open a pull request with `gh`.
 
-A program of the person's own, run with their rights and in bounded time: no sandbox, no task.
-
-`runner ship --pr`: what was shipped is pushed, and one pull request is opened for it.
+`runner ship --pr` pushes what was shipped and opens one pull request for it. The programs run with
+the person's own rights, in bounded time, without a sandbox or task.
 """
 
 from __future__ import annotations
@@ -210,7 +209,7 @@ _USUAL = ("main", "master")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PullRequestDraft:
     """A pull request that can be opened: everything it needs is there."""
 
     publisher: Publisher
@@ -224,13 +223,13 @@ class Request:
         return known or self.publisher.open_request(self.branch, title, redact(body))
 
 
-def find_request(project: Project) -> Request:
+def find_request(project: Project) -> PullRequestDraft:
     """Look before anything is shipped. Raises RunnerError (exit 2) for what is missing."""
     with Repository.open(project.root) as repository:
         return _find_request(project, repository)
 
 
-def _find_request(project: Project, repository: Repository) -> Request:
+def _find_request(project: Project, repository: Repository) -> PullRequestDraft:
     there = publisher(project.root, repository, project.environ)
     if isinstance(there, str):
         raise RunnerError(
@@ -247,10 +246,10 @@ def _find_request(project: Project, repository: Repository) -> Request:
             hint=f"git switch -c {_suggest_branch(project)}, then ship that branch",
             code=ExitCode.PERSON,
         )
-    return Request(there, branch)
+    return PullRequestDraft(there, branch)
 
 
-def publish_ship(project: Project, request: Request, tag: str) -> str:
+def publish_ship(project: Project, request: PullRequestDraft, tag: str) -> str:
     """Push what was shipped as `tag` and open its pull request; gives the address.
 
     Raises RunnerError where the remote or `gh` refuses; nothing is forced.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-class Tree(StrEnum):
+class TreeChoice(StrEnum):
     """Which tree a person asks for."""
 
     DRAFT = "draft"
@@ -43,7 +43,7 @@ class Tree(StrEnum):
     BASE = "base"
 
 
-class Subject(NamedTuple):
+class ShellSubject(NamedTuple):
     """A commit, the changes on it, and what they are in words."""
 
     base: str
@@ -51,7 +51,7 @@ class Subject(NamedTuple):
     shown: str
 
 
-class Ended(NamedTuple):
+class ShellExit(NamedTuple):
     """How the command ended."""
 
     exit: int
@@ -62,13 +62,13 @@ class Ended(NamedTuple):
 def run_in_tree(
     project: Project,
     typed: str,
-    wanted: Tree | None,
+    wanted: TreeChoice | None,
     words: Sequence[str],
     *,
     hear: Callable[[str], None],
     say: Callable[[str], None],
     held_out: bool = False,
-) -> Ended:
+) -> ShellExit:
     """Run a command as the proof of a task would; a shell where there are no words.
 
     One word is a line for the shell, or the id of one of the task's checks; several are a program
@@ -90,7 +90,7 @@ def run_in_tree(
             sandbox = context.sandbox.name
             say(f"{id_} on {subject.shown}, sandbox: {sandbox}; changes are discarded")
             if not words:
-                return Ended(_open_shell(context))
+                return ShellExit(_open_shell(context))
             return _run(words, replace(context, tell=hear))
 
 
@@ -113,7 +113,7 @@ def _lay_out_held_out(
 
 @contextmanager
 def open_tree(
-    project: Project, repository: Repository, task: Task, known: TaskState, subject: Subject
+    project: Project, repository: Repository, task: Task, known: TaskState, subject: ShellSubject
 ) -> Iterator[GateContext]:
     """Lay a commit and the changes on it into a scratch tree, as a proof of the task has it."""
     with open_slots(project, repository) as opened:
@@ -133,42 +133,44 @@ def open_tree(
         )
 
 
-def find_subject(repository: Repository, known: TaskState, wanted: Tree | None) -> Subject:
+def find_subject(
+    repository: Repository, known: TaskState, wanted: TreeChoice | None
+) -> ShellSubject:
     """What was proven last: held work, the draft of what did not pass, or HEAD."""
     head = repository.head().commit or ""
-    if wanted is Tree.BASE:
+    if wanted is TreeChoice.BASE:
         base = known.base if known.base and repository.resolve(known.base) else head
-        return Subject(base, (), f"its base {short(base)}")
-    if wanted is not Tree.DRAFT and known.held is not None:
+        return ShellSubject(base, (), f"its base {short(base)}")
+    if wanted is not TreeChoice.DRAFT and known.held is not None:
         changes = load_held_changes(repository, known.held)
         if changes is not None:
-            return Subject(known.held.base, changes, "the waiting proposal")
+            return ShellSubject(known.held.base, changes, "the waiting proposal")
     is_open = known.status not in (Status.DONE, Status.STALE)
-    if wanted is Tree.DRAFT or (wanted is None and is_open):
+    if wanted is TreeChoice.DRAFT or (wanted is None and is_open):
         kept = read_kept(repository, known.id, known.draft)
         if kept is not None:
             base = repository.merge_base(kept.commit, head) or ""
             changes = changes_between(repository, base or None, kept.commit)
-            return Subject(base, changes, kept.shown)
+            return ShellSubject(base, changes, kept.shown)
     if wanted is not None:
         raise RunnerError(
             f"{known.id} has no {wanted} now",
             hint=f"`runner shell {known.id}` uses the tree of its last proof",
         )
-    return Subject(head, (), f"HEAD {short(head)}")
+    return ShellSubject(head, (), f"HEAD {short(head)}")
 
 
 # --- the command ----------------------------------------------------------------------
 
 
-def _run(words: Sequence[str], context: GateContext) -> Ended:
+def _run(words: Sequence[str], context: GateContext) -> ShellExit:
     line = words[0] if len(words) == 1 else shlex.join(words)
     check = _find_check(line, context.task, context)
     trial = try_check(check or _as_check(line, context), context)
     code = trial.ran.exit
     if check is None or code or trial.passed:
-        return Ended(code)
-    return Ended(1, next((one.message for one in trial.findings() if one.refuses), ""))
+        return ShellExit(code)
+    return ShellExit(1, next((one.message for one in trial.findings() if one.refuses), ""))
 
 
 def _find_check(line: str, task: Task, context: GateContext) -> Check | None:

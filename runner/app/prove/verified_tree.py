@@ -166,7 +166,7 @@ _VERIFIED_KEPT = "trees-as-named.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTree:
     """What a run that builds nothing says of the tree that it finds."""
 
     note: str = ""
@@ -175,28 +175,28 @@ class Known:
 
 def find_verification(
     project: Project, state: RunState, head: str, repository: Repository | None = None
-) -> Known:
+) -> KnownTree:
     """Return whether everything that is DONE was proven together on `head`, with a note.
 
     Git is asked only where another commit was proven last: it may differ in the runner's own
     documents alone.
     """
     if project.settings.verify_at_end == "never" or not head:
-        return Known()
+        return KnownTree()
     if state.whole_head == head:
         fell_short = bool(state.failed_tree)
     elif not (state.failed_tree or state.verified_tree):
-        return Known("note: not verified as a whole: runner verify --all")
+        return KnownTree("note: not verified as a whole: runner verify --all")
     else:
         keys = _keys(project, state, head, repository)
         fell_short = state.failed_tree in keys
         if not fell_short and state.verified_tree not in keys:
             last = f" since {state.whole_head[:12]}" if state.whole_head else ""
-            return Known(f"note: not verified as a whole{last}: runner verify --all")
+            return KnownTree(f"note: not verified as a whole{last}: runner verify --all")
     if not fell_short:
-        return Known()
+        return KnownTree()
     note = "this tree failed its last verification: runner verify --all shows where"
-    return Known(note, ExitCode.FAILED)
+    return KnownTree(note, ExitCode.FAILED)
 
 
 def _keys(

@@ -55,7 +55,7 @@ class Analysed:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HistoryFinding:
     """A finding of the history: when it was found, and in which attempt of which task."""
 
     finding: SastFinding
@@ -125,13 +125,13 @@ def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | 
 # --- the history ----------------------------------------------------------------------
 
 
-def list_kept(workplace: Workplace, task: str = "") -> tuple[Kept, ...]:
+def list_kept(workplace: Workplace, task: str = "") -> tuple[HistoryFinding, ...]:
     """What scans have found so far, of one task perhaps; notes of what was not looked at, too."""
     kept = []
     for record in sast.load_findings(workplace.root, workplace.task(task)[0] if task else ""):
         time, whose, attempt = (record.get(name) for name in ("time", "task", "attempt"))
         kept.append(
-            Kept(
+            HistoryFinding(
                 _finding(record),
                 time if isinstance(time, str) else "",
                 whose if isinstance(whose, str) else "",

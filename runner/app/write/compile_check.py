@@ -138,7 +138,7 @@ def _try_compile(
         prove_tree.open_slots(project, repository) as opened,
     ):
         (site,) = opened.slots
-        prove_tree.Snapshot.of(repository).put_into(site)
+        prove_tree.WorkTreeSnapshot.of(repository).put_into(site)
         return _compare_with_base(site, change, commands)
 
 

@@ -19,7 +19,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, HeldOutFile, Severity, Status, digest_of
 from runner.plan.held_out_checks import names_file, paths_in
 from runner.plan.held_out_edit import HeldOutLines, write_held_out
-from runner.repo.proposal_bounds import Bounds
+from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.read import Repository
 from runner.run.selection import find_id
 from runner.secrets.scan import scan_content
@@ -258,7 +258,7 @@ class _Move:
     def _require_size(self, path: str, size: int) -> None:
         if not size and PurePosixPath(path).name != _EMPTY_ALLOWED:
             raise RunnerError("this file is empty", where=path, hint="write its tests first")
-        most = Bounds.of(self.project.settings).file_size
+        most = ProposalBounds.of(self.project.settings).file_size
         if size > most:
             hint = f"the setting proposal_file_size allows {most} bytes"
             raise RunnerError(f"this file has {size} bytes", where=path, hint=hint)

@@ -52,7 +52,7 @@ _MOVED = re.compile(r"[ \t]*\*\*\* Move to: (.+?)[ \t\r]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Replacement:
     """Bytes that are replaced by others; empty ones stand for a file that is empty."""
 
     old: bytes
@@ -67,7 +67,7 @@ class Write:
     path: Path
     """As the tool names it, which may be relative to its working folder."""
     whole: bytes | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Replacement, ...] = ()
     removes: bool = False
     source: Path | None = None
     """The file whose bytes are moved here, where that is another."""
@@ -101,7 +101,7 @@ def writes_of(arguments: Mapping[str, object]) -> Iterator[Write]:
                 yield from _of_patch(patch[1].split("\n"))
 
 
-def _edits(arguments: Mapping[str, object]) -> Iterator[Edit]:
+def _edits(arguments: Mapping[str, object]) -> Iterator[Replacement]:
     many = arguments.get("edits")
     for row in many if isinstance(many, list) else [arguments]:
         if not isinstance(row, dict):
@@ -109,7 +109,7 @@ def _edits(arguments: Mapping[str, object]) -> Iterator[Edit]:
         old, new = row.get("old_string"), row.get("new_string")
         if isinstance(old, str) and isinstance(new, str):
             everywhere = bool(row.get("replace_all") or row.get("expected_replacements"))
-            yield Edit(_bytes_to_write(old), _bytes_to_write(new), everywhere)
+            yield Replacement(_bytes_to_write(old), _bytes_to_write(new), everywhere)
 
 
 def _bytes_to_write(text: str) -> bytes:
@@ -139,7 +139,7 @@ class _Section:
             source = here if self.moved else None
             yield Write(there, edits=tuple(self._hunks()), source=source)
 
-    def _hunks(self) -> Iterator[Edit]:
+    def _hunks(self) -> Iterator[Replacement]:
         hunk: list[str] = []
         for line in (*self.lines, "@@"):
             if not line.startswith("@@"):
@@ -148,7 +148,7 @@ class _Section:
             old = _join_lines(one[1:] for one in hunk if one[0] in " -")
             new = _join_lines(one[1:] for one in hunk if one[0] in " +")
             if hunk:
-                yield Edit(old, new)
+                yield Replacement(old, new)
             hunk = []
 
 

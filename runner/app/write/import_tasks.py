@@ -17,7 +17,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.document import read_plan
 from runner.plan.foreign import read_foreign
-from runner.plan.foreign.base import Form, State
+from runner.plan.foreign.base import ForeignState, Form
 from runner.plan.foreign.render import NewSection, is_as_meant, plain_title
 from runner.plan.foreign.trackers import parent_of, with_children
 from runner.plan.source import line_end_of
@@ -172,7 +172,7 @@ class _Maker:
             space = file.space
             if id_ := self._known.get((file.shown, plain_title(task.title))):
                 self.known.append(id_)
-            elif task.state is State.DROPPED:
+            elif task.state is ForeignState.DROPPED:
                 self.left.append((f"{file.shown}:{task.line}", f"{task.title}: cancelled"))
                 continue
             else:
@@ -207,7 +207,7 @@ class _Maker:
         is_milestone = task.is_group and bool(needs)
         outputs = () if is_milestone else task.paths
         status, note = Status.PENDING, ""
-        if task.state is State.DONE:
+        if task.state is ForeignState.DONE:
             status, note = Status.DONE, f"{MARKED}{file.shown}"
         elif not outputs and not is_milestone:
             status, note = Status.BLOCKED, WISH

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.write.staged_states import (
     BY_HAND,
-    Standing,
+    StagedState,
     Standings,
     list_decided,
 )
@@ -27,7 +27,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.secrets.redact import redact
-from runner.writes.log import Fate, Review, WriteLog
+from runner.writes.log import Fate, WriteLog, WriteReview
 from runner.writes.paths import check_path, is_forbidden, scope_finding
 from runner.writes.safe_io import (
     in_the_way,
@@ -65,7 +65,7 @@ _PLAIN = 0o100644
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposalResult:
     """What became of a proposal: staged, or refused by its findings."""
 
     findings: tuple[Finding, ...] = ()
@@ -107,7 +107,7 @@ class Proposals:
         state = fold(read_journal(journal_path(self.workplace.root)))
         return Standings(self.workplace.root, state, self.staging.list())
 
-    def list(self, task: str = "") -> tuple[tuple[Staged, Standing], ...]:
+    def list(self, task: str = "") -> tuple[tuple[Staged, StagedState], ...]:
         """What is staged, and was decided last, each with how it stands; of one task perhaps."""
         wanted = self.workplace.task(task)[0] if task else ""
         standings = self.standings()
@@ -126,7 +126,7 @@ class Proposals:
 
     # --- proposing --------------------------------------------------------------------
 
-    def propose(self, task: str, path: str, content: bytes) -> Proposed:
+    def propose(self, task: str, path: str, content: bytes) -> ProposalResult:
         """Propose a file's new content for a task, both as a person types them.
 
         Raises RunnerError for a path that no task could ever write.
@@ -135,7 +135,7 @@ class Proposals:
 
     def _propose(
         self, task_id: str, task: Task | None, path: str, content: bytes, *, edited: bool = False
-    ) -> Proposed:
+    ) -> ProposalResult:
         """Take a content from the secret scan to the stage; refused ones are kept nowhere.
 
         Raises RunnerError for a path that no task could ever write.
@@ -143,7 +143,7 @@ class Proposals:
         change = self._change(path, content)
         findings = (*self._secrets(change), *self._scope(change, task_id, task))
         if any(finding.refuses for finding in findings):
-            return Proposed(findings)
+            return ProposalResult(findings)
         if change.before == change.after:
             raise RunnerError(
                 "the file already has this content",
@@ -162,9 +162,9 @@ class Proposals:
         self._journal(staged, event)
         replaced = "" if before is None or edited or before.id == staged.id else before.id
         if before is not None and replaced:
-            self.staging.remember(before, Standing.REPLACED)
+            self.staging.remember(before, StagedState.REPLACED)
         found = (*findings, *self.remarks(change), *self._in_project(change))
-        return Proposed(found, staged, replaced)
+        return ProposalResult(found, staged, replaced)
 
     def _by_hand(self, task_id: str) -> tuple[Staged, ...]:
         return tuple(one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
@@ -218,7 +218,7 @@ class Proposals:
             raise RunnerError("a deletion cannot be edited", where=display_path(change.path))
         return change
 
-    def revise(self, staged: Staged, content: bytes) -> Proposed:
+    def revise(self, staged: Staged, content: bytes) -> ProposalResult:
         """A person's edit of a proposal takes the whole way again; it stands in its place then."""
         task_id, task = self.workplace.task(staged.task)
         proposed = self._propose(task_id, task, staged.path, content, edited=True)
@@ -263,7 +263,7 @@ class Proposals:
         """
         self.staging.read(staged)
         event = WriteReviewed(
-            staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
+            staged.path, staged.before, staged.after, WriteReview.APPLIED.value, "person"
         )
         with self.workplace.answer_at_once():
             self._journal(staged, event)
@@ -285,7 +285,7 @@ class Proposals:
                 code=ExitCode.CONFLICT,
             )
         compile_check.require_compiled(change, self.workplace)
-        how = Review.EDITED if staged.run == _EDITED else Review.APPLIED
+        how = WriteReview.EDITED if staged.run == _EDITED else WriteReview.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
         # The yes is on disk before the bytes are in the tree: a kill in between leaves a write that
         # still waits, and none that nobody let.
@@ -295,7 +295,7 @@ class Proposals:
         log.record((change,), **whose, attempt=staged.attempt, review=how)
         self._put(change)
         log.close(**whose, attempt=staged.attempt, fate=Fate.LANDED)
-        self.staging.settle(staged, Standing.LANDED)
+        self.staging.settle(staged, StagedState.LANDED)
         return change
 
     def _scan(self, staged: Staged, change: Change) -> sast_report.SastReport:
@@ -320,7 +320,7 @@ class Proposals:
         event = WriteRejected(staged.path, staged.before, staged.after, reason, "person")
         if staged.attempt == BY_HAND:
             self._journal(staged, event, *self._repair(staged, reason))
-            self.staging.settle(staged, Standing.REJECTED)
+            self.staging.settle(staged, StagedState.REJECTED)
             return 0
         others = len(self.standings().siblings(staged)) - 1
         with self.workplace.answer_at_once():  # a task lands whole or not at all

@@ -48,7 +48,7 @@ _STDIN = "(standard input)"
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class SecretScan:
     """What the scan of all named files came to."""
 
     files: tuple[str, ...]
@@ -72,7 +72,7 @@ def scan_files(
     environ: Mapping[str, str],
     read_input: Callable[[int], bytes],
     progress: Callable[[str], AbstractContextManager[None]] = no_progress,
-) -> Scanned:
+) -> SecretScan:
     """Every file once, each by the allow-list of the project it lies in.
 
     `progress` is entered around each scan. Raises RunnerError where an allow-list is broken.
@@ -92,7 +92,7 @@ def scan_files(
             lists[folder] = Workplace.of(folder, environ).load_allow_list()
         with progress(f"scanning {_display_name(name)} ({len(content) >> 20} MB)"):
             findings += _scan_named(content, name, lists[folder])
-    return Scanned(tuple(map(_display_name, files)), tuple(findings), tuple(unreadable))
+    return SecretScan(tuple(map(_display_name, files)), tuple(findings), tuple(unreadable))
 
 
 def _scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
@@ -264,7 +264,7 @@ def finding_text(found: Finding) -> Iterator[str]:
         yield f"    hint: {display(found.hint)}"
 
 
-def summarize(scanned: Scanned) -> str:
+def summarize(scanned: SecretScan) -> str:
     """How many places hold a secret, and what was not looked at."""
     counts = {
         kind: sum(one.severity is kind for one in scanned.findings)
@@ -288,7 +288,7 @@ def summarize(scanned: Scanned) -> str:
     return f"{plural(looked, 'file')} scanned: {tally or 'nothing found'}{hint}"
 
 
-def scan_document(scanned: Scanned) -> str:
+def scan_document(scanned: SecretScan) -> str:
     """Findings of a scan, as one JSON document."""
     return documents.document(
         "secret-scan",
@@ -309,7 +309,7 @@ def scan_document(scanned: Scanned) -> str:
     )
 
 
-def scan_sarif(scanned: Scanned) -> str:
+def scan_sarif(scanned: SecretScan) -> str:
     """Findings of a scan as SARIF."""
     failures = [f"{one.path}: {one.message}" for one in scanned.unreadable]
     return sarif.sarif_document(map(sarif.of_finding, scanned.findings), failures=failures)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.model import Digest
     from runner.run import review
     from runner.secrets import scan
-    from runner.writes.log import History, Written
+    from runner.writes.log import History, LoggedWrite
     from runner.writes.staging import Staged, Staging
 else:
     review = lazy_module("runner.run.review")
@@ -41,7 +41,7 @@ BY_HAND = 0
 """The attempt under which writes by hand are kept: a run counts its own from 1."""
 
 
-class Standing(StrEnum):
+class StagedState(StrEnum):
     """How one staged write stands."""
 
     WAITS = "waits"
@@ -58,7 +58,7 @@ class Standing(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether a person still has to do something about it."""
-        return self in {Standing.WAITS, Standing.HELD, Standing.MOVED}
+        return self in {StagedState.WAITS, StagedState.HELD, StagedState.MOVED}
 
     @property
     def reason(self) -> str:
@@ -67,28 +67,28 @@ class Standing(StrEnum):
 
 
 _REASONS = {
-    Standing.WAITS: "it waits for you",
-    Standing.HELD: "its task is held until your changes, or the branch's, no longer conflict",
-    Standing.MOVED: "the file changed since it was staged",
-    Standing.APPROVED: "it is approved and lands with the next run",
-    Standing.REJECTED: "the proposal it belongs to was rejected",
-    Standing.LANDED: "it is already in the repository",
-    Standing.REPLACED: "a later attempt replaced it",
+    StagedState.WAITS: "it waits for you",
+    StagedState.HELD: "its task is held until your changes, or the branch's, no longer conflict",
+    StagedState.MOVED: "the file changed since it was staged",
+    StagedState.APPROVED: "it is approved and lands with the next run",
+    StagedState.REJECTED: "the proposal it belongs to was rejected",
+    StagedState.LANDED: "it is already in the repository",
+    StagedState.REPLACED: "a later attempt replaced it",
 }
 
 
 _DECIDED = {
-    Standing.LANDED: "it was applied",
-    Standing.REJECTED: "it was rejected",
-    Standing.REPLACED: "another proposal for the file replaced it",
+    StagedState.LANDED: "it was applied",
+    StagedState.REJECTED: "it was rejected",
+    StagedState.REPLACED: "another proposal for the file replaced it",
 }
 """What became of a proposal by hand that is in no list any more, in words."""
 
 
-def list_decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
+def list_decided(staging: Staging) -> tuple[tuple[Staged, StagedState], ...]:
     """The last proposals by hand that were decided, and how, the latest last."""
     known = ((one, fate) for one, fate in staging.list_decided() if fate in tuple(_DECIDED))
-    return tuple((one, Standing(fate)) for one, fate in known)
+    return tuple((one, StagedState(fate)) for one, fate in known)
 
 
 def find_staged(staging: Staging, typed: str) -> Staged:
@@ -132,26 +132,26 @@ class Standings:
     state: RunState
     staged: Sequence[Staged]
 
-    def of(self, one: Staged) -> Standing:
+    def of(self, one: Staged) -> StagedState:
         """How one of them stands."""
         there = self._digest(one.path)
         if one.attempt == BY_HAND:
             if there == one.after:
-                return Standing.LANDED
-            return Standing.WAITS if there == one.before else Standing.MOVED
+                return StagedState.LANDED
+            return StagedState.WAITS if there == one.before else StagedState.MOVED
         known = self.state.task(one.task)
         held = known.held
         # Held work that tells no attempt (0) may be this one's.
         if held is None or known.status is Status.DONE or held.attempt not in {0, one.attempt}:
             done = there == one.after or known.status is Status.DONE
             if not done and self._is_rejected(one):
-                return Standing.REJECTED
-            return Standing.LANDED if done else Standing.REPLACED
+                return StagedState.REJECTED
+            return StagedState.LANDED if done else StagedState.REPLACED
         if self._is_rejected(one):
-            return Standing.REJECTED
+            return StagedState.REJECTED
         if isinstance(self._review(one), WriteReviewed):
-            return Standing.APPROVED
-        return Standing.WAITS if held.kind == "review" else Standing.HELD
+            return StagedState.APPROVED
+        return StagedState.WAITS if held.kind == "review" else StagedState.HELD
 
     def siblings(self, one: Staged) -> tuple[Staged, ...]:
         """All writes of the same proposal."""
@@ -188,13 +188,13 @@ def record_write(workplace: Workplace, task: str, file: str) -> Change:
 
     Raises RunnerError for a file that is not there, and for a path that no log should hold.
     """
-    from runner.writes.log import Fate, Review, WriteLog
+    from runner.writes.log import Fate, WriteLog, WriteReview
 
     path = workplace.path_of(file)
     id_, _ = workplace.task(task)
     log = WriteLog(workplace.root)
     change = _change(workplace, log.show(), path)
-    log.record((change,), run="", task=id_, attempt=BY_HAND, review=Review.OFF)
+    log.record((change,), run="", task=id_, attempt=BY_HAND, review=WriteReview.OFF)
     log.close(run="", task=id_, attempt=BY_HAND, fate=Fate.LANDED)  # it is there as it stands
     return change
 
@@ -238,7 +238,7 @@ def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | 
     return None if committed is None else digest_of(committed)
 
 
-def describe_write(one: Written) -> dict[str, object]:
+def describe_write(one: LoggedWrite) -> dict[str, object]:
     """A line of the write log as JSON tells it."""
     return {
         "time": display(one.time),

@@ -15,7 +15,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Grade
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import State
+from runner.plan.foreign.base import ForeignState
 from runner.plan.foreign.render import plain_title
 from runner.text.display import display
 
@@ -111,8 +111,8 @@ def _read(project: Project) -> Iterator[tuple[_File | None, list[Drift]]]:
         known = {task.id for task, _ in pairs}
         found = [Drift(one.id, shown, 0, GONE_THERE) for one in tasks if one.id not in known]
         for task, one in pairs:
-            is_marked = one.state is State.DONE
-            if task.id in proven and not is_marked and one.state is State.OPEN:
+            is_marked = one.state is ForeignState.DONE
+            if task.id in proven and not is_marked and one.state is ForeignState.OPEN:
                 found.append(Drift(task.id, shown, one.line, PROVEN_HERE))
             elif is_marked and task.id not in proven:
                 note = why.get(task.id, f"it is {task.status}")

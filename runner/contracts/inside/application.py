@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from runner.contracts.inside.operations import operations_of, shape
-from runner.contracts.inside.report import Ended
+from runner.contracts.inside.report import DriveEnded
 
 if TYPE_CHECKING:
     from runner.contracts.inside.report import Report
@@ -37,7 +37,7 @@ def only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
             raise ConnectionRefusedError(f"{host} is not this machine")
 
 
-class Output:
+class AppOutput:
     """The application's output as it comes: its end is kept, the rest counted for nothing."""
 
     def __init__(self, pipe: str) -> None:
@@ -64,24 +64,24 @@ def refuse_taken_port(url: str) -> None:
         socket.create_connection((parts.hostname, parts.port), timeout=1).close()
     except OSError:
         return
-    raise Ended("taken", f"port {parts.port} is already in use")
+    raise DriveEnded("taken", f"port {parts.port} is already in use")
 
 
-def reachable(job: dict[str, Any], output: Output) -> tuple[str, list[list[str]] | None]:
+def reachable(job: dict[str, Any], output: AppOutput) -> tuple[str, list[list[str]] | None]:
     """Wait until the application answers; its address, and the routes it says it has."""
     last = time.monotonic() + job["start_seconds"]
     while time.monotonic() < last:
         address = handshake(job["handshake"])
         if "error" in address:
-            raise Ended("not-started", address["error"])
+            raise DriveEnded("not-started", address["error"])
         url = job["url"] or (f"http://127.0.0.1:{address['port']}" if address else "")
         if url and answers(url, job["answer_seconds"]):
             return with_prefix(url, job["prefix"]), address.get("routes")
         # Looked at once more: it may have written why, and ended, since the look above.
         if output.ended and "error" not in handshake(job["handshake"]):
-            raise Ended("not-started", "it exited before it answered")
+            raise DriveEnded("not-started", "it exited before it answered")
         time.sleep(0.02)
-    raise Ended("not-started", f"it did not answer within {job['start_seconds']:g} s")
+    raise DriveEnded("not-started", f"it did not answer within {job['start_seconds']:g} s")
 
 
 def with_prefix(url: str, prefix: str) -> str:

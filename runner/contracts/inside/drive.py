@@ -1,13 +1,11 @@
 """Tests a running application against its OpenAPI document.
 
 Usage: `drive JOB`, a JSON file; its `report` becomes JSON, see `Report`. Runs isolated (`-I`) on
-the runner's own Python, in the sandbox in which the application runs, and calls nothing but
-loopback. The application's output comes through the named pipe `pipe`, on whose opening its start
-waits: so a port that is taken is seen before anything starts.
+the runner's own Python, in the application's sandbox, and calls nothing but loopback. The
+application starts once its output, the named pipe `pipe`, is opened, so a taken port is seen first.
 
-What succeeded is asked for twice in a row: some answers come only then, as of a conflict.
-
-Random requests hardly ever want the same thing twice, so the answer to that would stay untried.
+A request that succeeded is sent twice: some answers, such as a conflict, come only then. Random
+requests hardly ever repeat.
 """
 
 from __future__ import annotations
@@ -25,15 +23,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from runner.contracts.inside.application import (
+    AppOutput,
     Inventory,
-    Output,
     only_loopback,
     reachable,
     refuse_taken_port,
 )
 from runner.contracts.inside.operations import operations_of, references_of, resolve_reference
 from runner.contracts.inside.report import (
-    Ended,
+    DriveEnded,
     Report,
     describe_failure,
     is_reported_otherwise,
@@ -72,7 +70,7 @@ def main() -> None:
     report = Report(job["report"])
     try:
         run(job, report)
-    except Ended as stop:
+    except DriveEnded as stop:
         report.end(stop.ended, stop.message)
     report.leave()
 
@@ -88,7 +86,7 @@ def run(job: dict[str, Any], report: Report) -> None:
     """Validate the document while the application starts, then test it."""
     if job["url"]:
         refuse_taken_port(job["url"])
-    output = Output(job["pipe"])
+    output = AppOutput(job["pipe"])
     watch(job["seconds"], output, report)
     try:
         validate(job["document"])
@@ -96,13 +94,13 @@ def run(job: dict[str, Any], report: Report) -> None:
         operations = list(operations_of(job["document"]))
         inventory = Inventory(operations, routes, url, job["answer_seconds"], report)
         Tester(job, url, inventory, output, report).test()
-    except Ended as stop:
+    except DriveEnded as stop:
         report.end(stop.ended, stop.message, log=output.tail())
         return
     report.end("tested", log=output.tail())
 
 
-def watch(seconds: float, output: Output, report: Report) -> None:
+def watch(seconds: float, output: AppOutput, report: Report) -> None:
     """Have it end in time, whatever it waits for then."""
 
     def end() -> None:
@@ -120,27 +118,27 @@ def validate(document: dict[str, Any]) -> None:
     from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
     if not str(document.get("openapi")).startswith("3."):
-        raise Ended("invalid", "its `openapi` field is not a 3.x version")
+        raise DriveEnded("invalid", "its `openapi` field is not a 3.x version")
     for reference in references_of(document):
         if resolve_reference(document, reference) is None:
-            raise Ended("invalid", f"its reference {reference} has no target")
+            raise DriveEnded("invalid", f"its reference {reference} has no target")
     try:
         check(document)
     except OpenAPIValidationError as problem:
         where = "/".join(map(str, getattr(problem, "absolute_path", ())))
         text = str(getattr(problem, "message", problem)).partition("\n")[0]
-        raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
+        raise DriveEnded("invalid", f"{text}{f' (at {where})' if where else ''}") from None
     except RecursionError:
-        raise Ended("invalid", "it refers to itself endlessly") from None
+        raise DriveEnded("invalid", "it refers to itself endlessly") from None
     except (TypeError, ValueError, LookupError, AttributeError) as problem:
-        raise Ended("invalid", f"{type(problem).__name__}: {problem}") from None
+        raise DriveEnded("invalid", f"{type(problem).__name__}: {problem}") from None
 
 
 class Tester:
     """One run of schemathesis, and what there is to say of it."""
 
     def __init__(
-        self, job: dict[str, Any], url: str, inventory: Inventory, output: Output, report: Report
+        self, job: dict[str, Any], url: str, inventory: Inventory, output: AppOutput, report: Report
     ) -> None:
         self.job = job
         self.url = url
@@ -187,7 +185,7 @@ class Tester:
             elif isinstance(event, events.NonFatalError):
                 self.error(event.label, event.value)
             elif isinstance(event, events.FatalError):
-                raise Ended("broken", f"schemathesis: {event.exception}")
+                raise DriveEnded("broken", f"schemathesis: {event.exception}")
             self.go_on(stream)
 
     def repeat(self) -> None:
@@ -203,7 +201,7 @@ class Tester:
                 info = SimpleNamespace(failure=failure, code_sample=repeated.request)
                 self.record_failure(info, repeated.case, call)
         if self.output.ended:
-            raise Ended("died", DIED)
+            raise DriveEnded("died", DIED)
 
     def settings(self) -> dict[str, Any]:
         """What schemathesis does: always the same calls, of which nothing is kept."""
@@ -228,7 +226,7 @@ class Tester:
         """Stop where nothing more can be learned."""
         if self.output.ended:
             stream.stop()
-            raise Ended("died", DIED)
+            raise DriveEnded("died", DIED)
 
     def follow_calls(self) -> None:
         """Hear of every call and every answer: what does not answer is seen at once."""

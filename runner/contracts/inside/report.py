@@ -20,7 +20,7 @@ UNREADABLE = {
 """What servers answer to a body that they cannot read, before any operation is asked."""
 
 
-class Ended(Exception):  # noqa: N818 - an outcome of the test, no error of ours
+class DriveEnded(Exception):  # noqa: N818 - an outcome of the test, no error of ours
     """It cannot go on: how it ended, and what there is to say of it."""
 
     def __init__(self, ended: str, message: str) -> None:

@@ -15,7 +15,7 @@ from runner.errors import ExitCode, RunnerError, worst
 from runner.extensions.bridge.comment_text import is_branch_of
 from runner.extensions.bridge.forge import ForgeBusyError, ForgeError
 from runner.extensions.bridge.issue_clone import CLONE, IssueClone, find_journal
-from runner.extensions.bridge.issue_context import StoppedError
+from runner.extensions.bridge.issue_context import BridgeStoppedError
 from runner.extensions.bridge.issue_text import MIRROR
 from runner.extensions.bridge.issue_work import AGAIN, IssueWork
 from runner.extensions.bridge.rehearsal import RehearsedClone
@@ -80,7 +80,7 @@ class Hold:
     """When it was last known to be ours."""
 
     def require(self) -> None:
-        """Raises StoppedError where it is another's, or where nobody can say."""
+        """Raises BridgeStoppedError where it is another's, or where nobody can say."""
         now = effects.monotonic()
         if now - self._known < self.seconds / 2:
             return
@@ -89,7 +89,7 @@ class Hold:
         except (RunnerError, OSError):
             is_ours = False
         if not is_ours:
-            raise StoppedError
+            raise BridgeStoppedError
         self._known = now
 
 

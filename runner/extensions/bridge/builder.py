@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRow:
+class IssueTask:
     """One task of the issue, as it stands."""
 
     id: str
@@ -41,7 +41,7 @@ class BuildFacts:
     draft: DraftProposed | None = None
     """The plan that waits."""
     drafts: int = 0
-    tasks: tuple[TaskRow, ...] = ()
+    tasks: tuple[IssueTask, ...] = ()
     head: str = ""
     tip: str = ""
     """The remote's commit of the branch."""
@@ -65,7 +65,7 @@ class BuildFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandExit:
     """How a command of ours ended, and the last part of its error output."""
 
     code: int
@@ -94,13 +94,13 @@ class Builder(Protocol):
     def look(self) -> BuildFacts:
         """How it stands."""
 
-    def draft(self) -> Ended:
+    def draft(self) -> CommandExit:
         """Turn the wish into a plan that waits."""
 
     def approve(self, draft: DraftProposed, by: str) -> None:
         """Put the plan that waits into the plan of the repository."""
 
-    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
+    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> CommandExit:
         """Reject the plan and draft again; repeat nothing for a known `place`."""
 
     def withdraw(self, draft: DraftProposed, reason: str) -> None:
@@ -112,13 +112,13 @@ class Builder(Protocol):
     def review(self, draft: DraftProposed) -> DraftVerdict:
         """Have somebody read the plan who did not write it."""
 
-    def build(self, *, is_retried: bool) -> Ended:
+    def build(self, *, is_retried: bool) -> CommandExit:
         """Build what was planned."""
 
-    def change(self, task: str, text: str) -> Ended:
+    def change(self, task: str, text: str) -> CommandExit:
         """Ask something new of a task."""
 
-    def verify(self) -> Ended:
+    def verify(self) -> CommandExit:
         """Prove everything together, on the commit as it is."""
 
     def clear_branch(self) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from runner.app.draft.draft_checks import Target
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.inspect.view import View
-from runner.extensions.bridge.builder import TaskRow
+from runner.extensions.bridge.builder import IssueTask
 from runner.journal.lock import RunLock
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
@@ -124,7 +124,7 @@ def read_base(project: Project, repository: Repository) -> frozenset[str]:
     return frozenset(task.id for task in plan.tasks)
 
 
-def find_rows(project: Project, others: frozenset[str]) -> tuple[TaskRow, ...]:
+def find_rows(project: Project, others: frozenset[str]) -> tuple[IssueTask, ...]:
     """The tasks of the plan but those."""
     if not project.has_plan:
         return ()
@@ -132,10 +132,10 @@ def find_rows(project: Project, others: frozenset[str]) -> tuple[TaskRow, ...]:
     return tuple(_make_row(project, view, task) for task in view.tasks if task.id not in others)
 
 
-def _make_row(project: Project, view: View, task: OutlineTask) -> TaskRow:
+def _make_row(project: Project, view: View, task: OutlineTask) -> IssueTask:
     known, graded = view.states[task.id], view.grades.get(task.id)
     passed = sum(one.verdict in _GOOD for one in known.proofs)
-    return TaskRow(
+    return IssueTask(
         task.id,
         task.title,
         known.status,

@@ -17,7 +17,7 @@ from runner.app.draft.draft_prompt import file_wish
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.bridge.builder import BuildFacts, Ended
+from runner.extensions.bridge.builder import BuildFacts, CommandExit
 from runner.extensions.bridge.clone_plan import find_rows, place_inside, publish_plan, read_base
 from runner.extensions.bridge.comment_text import is_branch_of
 from runner.journal.lock import RunLock
@@ -199,7 +199,7 @@ class IssueClone:
 
     # --- what is done -------------------------------------------------------------------
 
-    def draft(self) -> Ended:
+    def draft(self) -> CommandExit:
         """`runner draft`."""
         return self._go("draft", "--json", "--file", str(self.folder / _WISH))
 
@@ -211,7 +211,7 @@ class IssueClone:
             raise RunnerError(f"{named} has changed since it was read", hint="read it again")
         approve_draft(project, named, by, f"tracker by {by}")
 
-    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
+    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> CommandExit:
         """`runner reject`, which drafts anew.
 
         Whoever drafts may answer with the same bytes: a refusal that the journal has from this
@@ -220,7 +220,7 @@ class IssueClone:
         if place:
             reason = f"{reason} ({place})"
             if _is_refused_for(self.journal, reason):
-                return Ended(ExitCode.OK, "")
+                return CommandExit(ExitCode.OK, "")
         # One word with `=`: a person's reason may begin with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
@@ -232,7 +232,7 @@ class IssueClone:
         """A fresh session of who reviews, or drafts. Raises RunnerError where nobody does."""
         return review_draft(self._open(), draft, self.observer, self.is_stopped)
 
-    def build(self, *, is_retried: bool) -> Ended:
+    def build(self, *, is_retried: bool) -> CommandExit:
         """`runner run`, of the issue's own tasks; `runner retry` of those that are stuck."""
         rows = self.look().tasks
         stuck = [one.id for one in rows if one.status is Status.BLOCKED]
@@ -242,7 +242,7 @@ class IssueClone:
                 return ended
         return self._go("run", "--json", "--yes", *(one.id for one in rows))
 
-    def change(self, task: str, text: str) -> Ended:
+    def change(self, task: str, text: str) -> CommandExit:
         """`runner change`; what it makes STALE is approved: a person asked for exactly that.
 
         A text that stands with the task already was asked before a crash, and is not asked again.
@@ -253,9 +253,9 @@ class IssueClone:
             if ended.code:
                 return ended
         stale = [one.id for one in self.look().tasks if one.status is Status.STALE]
-        return self._go("approve", *stale) if stale else Ended(ExitCode.OK, "")
+        return self._go("approve", *stale) if stale else CommandExit(ExitCode.OK, "")
 
-    def verify(self) -> Ended:
+    def verify(self) -> CommandExit:
         """Run `runner verify --all` and push the artifacts of the build.
 
         An artifact store that is away does not fail it.
@@ -291,7 +291,7 @@ class IssueClone:
         effects.step("replace", kept)
         self.folder.rename(kept)
 
-    def _go(self, *words: str) -> Ended:
+    def _go(self, *words: str) -> CommandExit:
         """Run a command of ours to its end, or end it where it is wanted no more."""
         command = OwnCommand(words, self.root, self.environ)
         try:
@@ -312,7 +312,7 @@ class IssueClone:
             command.forget()
             forget_child(self.folder)
         stderr = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
-        return Ended(code, stderr[-_LONGEST_STDERR:], read_document(output))
+        return CommandExit(code, stderr[-_LONGEST_STDERR:], read_document(output))
 
     def _is_wanted_no_more(self) -> bool:
         return self.is_stopped()

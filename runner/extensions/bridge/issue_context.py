@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.admission import find_commands
 from runner.extensions.bridge.comment_text import Memory, is_branch_of, read_memory, with_memory
-from runner.extensions.bridge.status_comment import Links, Stage, write_status
+from runner.extensions.bridge.status_comment import Stage, StatusLinks, write_status
 from runner.model import ReviewMode, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.extensions.bridge.admission import SlashCommand
-    from runner.extensions.bridge.builder import Builder, BuildFacts, Ended, TaskRow
+    from runner.extensions.bridge.builder import Builder, BuildFacts, CommandExit, IssueTask
     from runner.extensions.bridge.forge import Comment, Forge, Issue, PullRequest
 
 # --- the context ----------------------------------------------------------------------
@@ -48,7 +48,7 @@ class LateText:
     """Whether the notice shows all that an approval would change."""
 
 
-class StoppedError(Exception):
+class BridgeStoppedError(Exception):
     """The bridge ends, or the issue was paused while something went on."""
 
 
@@ -133,10 +133,12 @@ class IssueContext:
 
     # --- the comment and the label ------------------------------------------------------
 
-    def hand_over_ended(self, what: str, ended: Ended, facts: BuildFacts | None = None) -> str:
+    def hand_over_ended(
+        self, what: str, ended: CommandExit, facts: BuildFacts | None = None
+    ) -> str:
         """Hand over after a failed command; the next round repeats an interrupted one."""
         if ended.code == ExitCode.INTERRUPTED:
-            raise StoppedError
+            raise BridgeStoppedError
         stuck = [
             f"{one.id}: {one.status} {one.note}"
             for one in (facts.tasks if facts else ())
@@ -161,18 +163,18 @@ class IssueContext:
         rows = facts.tasks if facts else ()
         self.put(self.write(stage, rows, links=self.find_links(facts)), stage)
 
-    def write(self, stage: Stage, rows: Sequence[TaskRow], **more: Any) -> str:
+    def write(self, stage: Stage, rows: Sequence[IssueTask], **more: Any) -> str:
         """The comment, with what waits of the issue's text."""
         late = self.late.notice if self.late is not None else ""
         is_final = self.is_refused or self.memory.revised >= LIMIT
         offers = stage is not Stage.PERSON or not is_final
         return write_status(stage, self.memory, rows, late=late, offers=offers, **more)
 
-    def find_links(self, facts: BuildFacts | None) -> Links:
+    def find_links(self, facts: BuildFacts | None) -> StatusLinks:
         """Where what is there can be read: what is not pushed has no page."""
         pages = self.issue.url.rpartition("/issues/")[0]
         url = self.pull.url if self.pull is not None else ""
-        links = Links(
+        links = StatusLinks(
             pages=pages if _PAGES.fullmatch(pages) else "",
             request=url if _PAGES.fullmatch(url) else "",
         )
@@ -186,7 +188,7 @@ class IssueContext:
     def put(self, text: str, stage: Stage) -> None:
         """Have the one comment say this, and the one label that says the same."""
         if not self.may_go_on():
-            raise StoppedError
+            raise BridgeStoppedError
         self._take_turn(stage)
         self._write_comment(with_memory(text, self.memory))
         self._hand_off(stage)
@@ -195,7 +197,7 @@ class IssueContext:
     def remember(self) -> None:
         """Write the memory into the comment and keep its text."""
         if not self.may_go_on():
-            raise StoppedError
+            raise BridgeStoppedError
         if self.comment is not None:
             text = self.comment.body.replace("\r\n", "\n").rstrip().rpartition("\n")[0]
             self._write_comment(with_memory(text, self.memory))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.extensions.bridge.admission import Admission, SlashCommand
-    from runner.extensions.bridge.builder import TaskRow
+    from runner.extensions.bridge.builder import IssueTask
     from runner.extensions.bridge.forge import Issue, LabelEvent
     from runner.extensions.bridge.issue_context import IssueContext
 
@@ -166,7 +166,7 @@ def write_wish(issue: Issue, parts: Sequence[Issue]) -> str:
     return wish if len(parts) <= _MOST_PARTS and len(wish) <= _LONGEST else ""
 
 
-def mirror_tasks(context: IssueContext, rows: Sequence[TaskRow]) -> None:
+def mirror_tasks(context: IssueContext, rows: Sequence[IssueTask]) -> None:
     """Have an issue below this one for each task, closed where it is DONE.
 
     Each is looked for by its marker first: one that a kill left without its place gets it now.

@@ -17,8 +17,8 @@ from runner.extensions.bridge.comment_text import code, list_naming, name_branch
 from runner.extensions.bridge.forge import ForgeError
 from runner.extensions.bridge.issue_context import (
     LIMIT,
+    BridgeStoppedError,
     IssueContext,
-    StoppedError,
 )
 from runner.extensions.bridge.issue_text import (
     TOO_MUCH,
@@ -45,7 +45,7 @@ from runner.model import ReviewMode
 
 if TYPE_CHECKING:
     from runner.extensions.bridge.admission import Admission
-    from runner.extensions.bridge.builder import BuildFacts, Ended
+    from runner.extensions.bridge.builder import BuildFacts, CommandExit
     from runner.journal.session_events import DraftProposed
 
 _STEPS = 60
@@ -72,7 +72,7 @@ class IssueWork(IssueContext):
                 return _STOPPED
             try:
                 waits = self._step()
-            except StoppedError:
+            except BridgeStoppedError:
                 # One more step reports what happened meanwhile: a round that ends here
                 # would leave a comment by which it is still being built.
                 if is_stopped or not self._is_unwanted():
@@ -294,7 +294,7 @@ class IssueWork(IssueContext):
         what = "All tasks are built, but could not be proven together."
         return self._hand_over_built(what, ended, after)
 
-    def _hand_over_built(self, what: str, ended: Ended, after: BuildFacts) -> str:
+    def _hand_over_built(self, what: str, ended: CommandExit, after: BuildFacts) -> str:
         if ended.code != ExitCode.INTERRUPTED:
             describe(self, after)
         return self.hand_over_ended(what, ended, after)

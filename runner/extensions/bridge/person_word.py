@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode
 from runner.extensions.bridge.admission import SlashCommand, Verb, find_reviews, take_hidden_out
 from runner.extensions.bridge.comment_text import fits_fence, write_history
-from runner.extensions.bridge.issue_context import LIMIT, StoppedError
+from runner.extensions.bridge.issue_context import LIMIT, BridgeStoppedError
 from runner.extensions.bridge.issue_text import approve_text, names_text
 from runner.extensions.bridge.own_request import hold_back
 from runner.extensions.bridge.status_comment import TOO_LONG, Stage, digest_shown, format_used_up
@@ -27,7 +27,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.extensions.bridge.builder import TaskRow
+    from runner.extensions.bridge.builder import IssueTask
     from runner.extensions.bridge.forge import LabelEvent, Review
     from runner.extensions.bridge.issue_context import IssueContext
     from runner.journal.session_events import DraftProposed
@@ -41,7 +41,7 @@ def refuse_plan(
     """Have another plan written."""
     ended = context.builder.reject(draft, reason, place)
     if ended.code == ExitCode.INTERRUPTED:
-        raise StoppedError
+        raise BridgeStoppedError
     history = write_history(context.memory, f"{by} rejected DRAFT-{draft.number}: {reason}")
     context.memory = context.memory._replace(rejected=context.memory.rejected + 1, history=history)
 
@@ -170,7 +170,7 @@ def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
     for task, wish in wishes.items():
         ended = context.builder.change(task, wish)
         if ended.code == ExitCode.INTERRUPTED:
-            raise StoppedError
+            raise BridgeStoppedError
         if ended.code:
             handed = f"The change could not be recorded.\n{ended.stderr}"
             context.memory = context.memory._replace(handed=handed)
@@ -268,7 +268,7 @@ def read_wishes(context: IssueContext, review: Review) -> dict[str, str]:
     return {id_: f"{text} (review {review.id})" for id_, text in wishes.items() if text}
 
 
-def _find_meant(rows: Sequence[TaskRow], found: Iterable[str]) -> list[str]:
+def _find_meant(rows: Sequence[IssueTask], found: Iterable[str]) -> list[str]:
     return list(found) or [one.id for one in rows[:1] if len(rows) == 1]
 
 

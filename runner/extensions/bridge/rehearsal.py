@@ -15,14 +15,14 @@ from runner import effects
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import GitHub
 from runner.extensions.bridge.issue_clone import IssueClone
-from runner.extensions.bridge.issue_context import StoppedError
+from runner.extensions.bridge.issue_context import BridgeStoppedError
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.app.draft.draft_review import DraftVerdict
-    from runner.extensions.bridge.builder import Ended
+    from runner.extensions.bridge.builder import CommandExit
     from runner.extensions.bridge.forge import Comment, Issue, PullRequest, Review
     from runner.journal.session_events import DraftProposed
 
@@ -185,7 +185,7 @@ class RehearsedClone(IssueClone):
     def review(self, draft: DraftProposed) -> DraftVerdict:
         """Tell it."""
         self.tell(f"review DRAFT-{draft.number} in a separate session")
-        raise StoppedError
+        raise BridgeStoppedError
 
     def clear_branch(self) -> str:
         """Tell it."""
@@ -194,8 +194,8 @@ class RehearsedClone(IssueClone):
 
     def retire(self) -> None:
         """Nothing: the folder keeps its name."""
-        raise StoppedError
+        raise BridgeStoppedError
 
-    def _go(self, *words: str) -> Ended:
+    def _go(self, *words: str) -> CommandExit:
         self.tell(display(f"runner {' '.join(words)}"))
-        raise StoppedError
+        raise BridgeStoppedError

@@ -20,7 +20,7 @@ from runner.model import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.extensions.bridge.builder import TaskRow
+    from runner.extensions.bridge.builder import IssueTask
     from runner.extensions.bridge.comment_text import Memory
     from runner.journal.session_events import DraftProposed
 
@@ -74,7 +74,7 @@ _WHO = "Only unedited comments of people with push access count."
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class StatusLinks:
     """Where what was made can be read: pages of the repository, its commit, plan and artifacts."""
 
     pages: str = ""
@@ -109,10 +109,10 @@ def digest_shown(draft: DraftProposed) -> str:
 def write_status(
     stage: Stage,
     memory: Memory,
-    rows: Sequence[TaskRow] = (),
+    rows: Sequence[IssueTask] = (),
     draft: DraftProposed | None = None,
     unknown: Sequence[str] = (),
-    links: Links | None = None,
+    links: StatusLinks | None = None,
     *,
     late: str = "",
     offers: bool = True,
@@ -121,7 +121,7 @@ def write_status(
 
     `late` is the notice of a waiting text; without `offers` the comment names no command.
     """
-    links = links or Links()
+    links = links or StatusLinks()
     lines = [f"**runner**: {_HEADS[stage]}"]
     if links.all:
         lines += ["", " · ".join(links.all)]
@@ -143,7 +143,7 @@ def write_status(
     return "\n".join(lines)
 
 
-def _table(rows: Sequence[TaskRow], links: Links) -> Iterator[str]:
+def _table(rows: Sequence[IssueTask], links: StatusLinks) -> Iterator[str]:
     yield "| Task | What | State | Proof |"
     yield "|---|---|---|---|"
     for one in rows:
@@ -180,14 +180,14 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
 
 def write_request(
     numbers: Sequence[int],
-    rows: Sequence[TaskRow],
+    rows: Sequence[IssueTask],
     proven: str,
-    links: Links | None = None,
+    links: StatusLinks | None = None,
     *,
     is_proven: bool,
 ) -> str:
     """A pull request's text; it closes its issues only where its very head is proven."""
-    links = links or Links()
+    links = links or StatusLinks()
     done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
     if is_proven:
         lines = [f"{CLOSES}{one}" for one in numbers]

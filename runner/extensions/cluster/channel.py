@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import distributed
 
-    from runner.extensions.cluster.lease import Lease
+    from runner.extensions.cluster.lease import JobLease
 else:
     distributed = lazy_module("distributed")
 
@@ -94,7 +94,7 @@ class JobQueue:
             self._jobs.put((data, waits))
         return waits
 
-    def next(self, lease: Lease) -> tuple[bytes, Future[Any]] | None:
+    def next(self, lease: JobLease) -> tuple[bytes, Future[Any]] | None:
         """The next job, when it comes; None, and no more of them, where the channel is over."""
         until = effects.monotonic() + _IDLE
         while not (lease.is_over() or lease.is_crowded() or effects.monotonic() > until):
@@ -114,7 +114,7 @@ class JobQueue:
                     waits.set_result(None)
 
 
-def do_jobs(jobs: JobQueue, lease: Lease, run: Callable[[bytes], Any]) -> None:
+def do_jobs(jobs: JobQueue, lease: JobLease, run: Callable[[bytes], Any]) -> None:
     """Do one job after the other, until the channel is over; `run` gives None for an ended one."""
     while (job := jobs.next(lease)) is not None:
         data, waits = job
@@ -148,7 +148,7 @@ class Channel:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningJob:
     """A job on its way; `wait` until it is over, then `data`."""
 
     take_back: Callable[[], None]
@@ -192,10 +192,10 @@ class Channels:
     _opening: dict[str, Channel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, worker: str, data: bytes) -> Running:
+    def begin(self, worker: str, data: bytes) -> RunningJob:
         """Hand a job to a worker: by a channel that is free, or one that is opened for it."""
         using = [self._take(worker)]
-        running = Running(lambda: self._take_back(using[-1]))
+        running = RunningJob(lambda: self._take_back(using[-1]))
         sent = self._send(running, using, data)
         running.reply = asyncio.run_coroutine_threadsafe(sent, self.client.loop.asyncio_loop)
         return running
@@ -247,7 +247,7 @@ class Channels:
         with suppress(Exception):  # a scheduler that is gone takes nothing back
             channel.future.cancel()
 
-    async def _send(self, running: Running, using: list[Channel], data: bytes) -> None:
+    async def _send(self, running: RunningJob, using: list[Channel], data: bytes) -> None:
         """Bring the answer of a job; one that a channel shut before it began goes to another."""
         worker, frame = using[-1].worker, as_frame(data)
         try:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from runner.extensions.cluster.addresses import Address
-    from runner.extensions.cluster.channel import Running
+    from runner.extensions.cluster.channel import RunningJob
     from runner.extensions.cluster.local_cluster import Certificates
 
     Hear = Callable[[str, str, str], None]
@@ -127,7 +127,7 @@ _GONE = "start it again, or use --executor threads; finished work is kept"
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenWorker:
     """A worker as it was last seen."""
 
     threads: int
@@ -156,7 +156,7 @@ class Cluster:
         self._open_network = open_network
         self._hear = hear
         self._changed = threading.Condition()
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, SeenWorker] = {}
         self._busy: Counter[str] = Counter()
         self._closing = threading.Event()
         self._client = self._connect(certificates)
@@ -260,7 +260,7 @@ class Cluster:
 
     # --- jobs -------------------------------------------------------------------------
 
-    def begin(self, worker: str, ticket: str, data: bytes) -> Running:
+    def begin(self, worker: str, ticket: str, data: bytes) -> RunningJob:
         """Hand a job to one worker. Raises RunnerError where the scheduler cannot be reached."""
         del ticket  # it stands in the job
         return self._channels.begin(worker, data)
@@ -388,9 +388,9 @@ class Cluster:
             self._changed.notify_all()
         return True
 
-    def _note_worker(self, address: str, threads: int, beat: float) -> Seen:
+    def _note_worker(self, address: str, threads: int, beat: float) -> SeenWorker:
         before = self._seen.get(address)
         now = self._clock.now()
         moved = before.moved if before is not None and before.beat == beat else now
         where = read_address(address)
-        return Seen(threads, beat, moved, private=where is not None and where.is_private)
+        return SeenWorker(threads, beat, moved, private=where is not None and where.is_private)

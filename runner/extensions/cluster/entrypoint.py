@@ -11,9 +11,9 @@ from runner.config.paths import Places
 from runner.config.settings import take_up_secret_formats
 from runner.errors import RunnerError, refusal_of
 from runner.extensions.cluster.channel import JOB, OPENED, JobQueue, do_jobs, hand_in
-from runner.extensions.cluster.lease import LATE, Lease
-from runner.extensions.cluster.message import Answer, Lacks, Trouble, as_bytes, read_job
-from runner.extensions.cluster.object_store import Store
+from runner.extensions.cluster.lease import LATE, JobLease
+from runner.extensions.cluster.message import JobAnswer, Lacks, Trouble, as_bytes, read_job
+from runner.extensions.cluster.object_store import ObjectStore
 from runner.extensions.cluster.remote_slot import (
     RemoteSlots,
     RemoteWorker,
@@ -33,7 +33,7 @@ STATIONS = RemoteSlots()
 
 def run_jobs(channel: str, topic: str) -> bytes:
     """Do the jobs of a channel, one after the other: what Dask knows of them is this one task."""
-    lease = Lease.of(channel, topic)
+    lease = JobLease.of(channel, topic)
     if lease.worker is not None:
         lease.worker.handlers[JOB] = hand_in
     with JobQueue.open(channel) as jobs:
@@ -48,10 +48,10 @@ def run_job(data: bytes) -> bytes | None:
     return None if answer is None else as_bytes(answer)
 
 
-def _process_message(data: bytes) -> Answer | None:
+def _process_message(data: bytes) -> JobAnswer | None:
     try:
         job = read_job(data)
-        duty = Lease.of(job.ticket, job.topic)
+        duty = JobLease.of(job.ticket, job.topic)
         with duty.hold():
             answer = _answer(job, duty)
         if duty.is_over():
@@ -66,7 +66,7 @@ def _process_message(data: bytes) -> Answer | None:
         return _trouble("a bug in the worker: " + traceback.format_exc()[-2000:])
 
 
-def _answer(job: Job, duty: Lease) -> Answer:
+def _answer(job: Job, duty: JobLease) -> JobAnswer:
     try:
         return _process(job, duty)
     except RunnerError as error:
@@ -77,11 +77,11 @@ def _answer(job: Job, duty: Lease) -> Answer:
         return _trouble(refused.message if refused else str(error), refused.hint if refused else "")
 
 
-def _trouble(message: str, hint: str = "") -> Answer:
-    return Answer("", "", trouble=Trouble(message, hint))
+def _trouble(message: str, hint: str = "") -> JobAnswer:
+    return JobAnswer("", "", trouble=Trouble(message, hint))
 
 
-def _process(job: Job, duty: Lease) -> Answer:
+def _process(job: Job, duty: JobLease) -> JobAnswer:
     """Keep what came along, then work on it where the base is whole."""
     if job.work is None:
         return _keep_piece(job)
@@ -89,23 +89,23 @@ def _process(job: Job, duty: Lease) -> Answer:
         if job.pack and not station.store.has(job.pack.makes):
             station.store.take(job.pack)
         if not station.store.has(job.tree):
-            return Answer("", "", lacks=Lacks(station.store.trees()))
+            return JobAnswer("", "", lacks=Lacks(station.store.trees()))
         return _work(job, job.work, duty, station)
 
 
-def _keep_piece(job: Job) -> Answer:
+def _keep_piece(job: Job) -> JobAnswer:
     """A piece of a pack, which needs no slot."""
     if job.part is None:
         raise ShapeError("it contains no work")
-    store = Store(Places.of(os.environ).cache, job.ground)
+    store = ObjectStore(Places.of(os.environ).cache, job.ground)
     try:
         store.take_part(job.part)
     finally:
         store.close()
-    return Answer("", "", kept=True)
+    return JobAnswer("", "", kept=True)
 
 
-def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
+def _work(job: Job, work: Work, duty: JobLease, station: RemoteSlot) -> JobAnswer:
     # First of all: what this job prints is redacted by the formats that came with it.
     take_up_secret_formats(job.settings)
     workers = RemoteWorker(duty.say)
@@ -116,9 +116,9 @@ def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
     try:
         with duty.watch(workers.cancel, workers.ends(site.number).set):
             if work.suspects is None:
-                result = Answer("", "", outcome=attempt(assignment, site))
+                result = JobAnswer("", "", outcome=attempt(assignment, site))
             else:
-                result = Answer("", "", others=others(assignment, site, work.suspects))
+                result = JobAnswer("", "", others=others(assignment, site, work.suspects))
     finally:
         workers.close()
     return replace(result, events=workers.lines(), logs=station.logs(assignment))

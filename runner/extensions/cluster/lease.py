@@ -57,7 +57,7 @@ _IDLE = 50
 
 
 @dataclass(slots=True)
-class Lease:
+class JobLease:
     """One job in this process; or a channel of them, which has the task of Dask that they share."""
 
     ticket: str
@@ -79,7 +79,7 @@ class Lease:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, ticket: str, topic: str) -> Lease:
+    def of(cls, ticket: str, topic: str) -> JobLease:
         """The duty of the job that this thread works on."""
         try:
             worker = distributed.get_worker()
@@ -179,11 +179,11 @@ class _Watcher:
     """Looks after the jobs of this process, in one thread: making one takes as long as a job."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Lease] = {}
+        self._held: dict[str, JobLease] = {}
         self._is_there = False
         self._lock = threading.Lock()
 
-    def add(self, lease: Lease) -> None:
+    def add(self, lease: JobLease) -> None:
         """Look after a job from now on."""
         with self._lock:
             self._held[lease.ticket] = lease
@@ -191,7 +191,7 @@ class _Watcher:
                 self._is_there = True
                 threading.Thread(target=self._run, name="duty", daemon=True).start()
 
-    def remove(self, lease: Lease) -> None:
+    def remove(self, lease: JobLease) -> None:
         """It is over."""
         with self._lock:
             self._held.pop(lease.ticket, None)

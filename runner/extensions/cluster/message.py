@@ -251,7 +251,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JobAnswer:
     """What a worker says to one job; one of the first five is given, or the piece was kept."""
 
     ticket: str
@@ -273,7 +273,7 @@ class Answer:
 # --- as bytes -------------------------------------------------------------------------
 
 
-def as_bytes(noun: Job | Answer) -> bytes:
+def as_bytes(noun: Job | JobAnswer) -> bytes:
     """A message to send."""
     blobs: list[bytes] = []
     body = codec().to_json(noun, blobs)
@@ -285,9 +285,9 @@ def read_job(data: object) -> Job:
     return _read(Job, data)
 
 
-def read_answer(data: object) -> Answer:
+def read_answer(data: object) -> JobAnswer:
     """An answer, its shape held to the last field. Raises ShapeError."""
-    return _read(Answer, data)
+    return _read(JobAnswer, data)
 
 
 def _read(kind: type[N], data: object) -> N:

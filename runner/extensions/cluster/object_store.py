@@ -45,7 +45,7 @@ _BARE = "[core]\n\trepositoryformatversion = {}\n\tbare = true\n[gc]\n\tauto = 0
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
-class Store:
+class ObjectStore:
     """The objects of one repository; an open resource until `close`."""
 
     def __init__(self, cache: Path, ground: Ground) -> None:

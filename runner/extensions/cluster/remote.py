@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from runner import effects
 from runner.config.sizes import format_size
 from runner.extensions.cluster.addresses import explain_exposing, is_sealed, refusal
-from runner.extensions.cluster.message import Answer, Hired, Work
+from runner.extensions.cluster.message import Hired, JobAnswer, Work
 from runner.extensions.cluster.recheck import (
     CHECK,
     check_again,
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from runner.implementers.base import Implementer
     from runner.run.assignment import Assignment, WorkerContext
 
-    Ask = Callable[[Suspects], Answer | tuple[Lost, ...]]
+    Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]
     """Takes some of them to a worker, and brings back what it says."""
 
 
 def ask_workers(
     suspects: Suspects, site: WorkerContext, ask: Ask
-) -> tuple[Answer | tuple[Lost, ...], ...]:
+) -> tuple[JobAnswer | tuple[Lost, ...], ...]:
     """What workers say of all that is traced, asked at once where slots of the run are free."""
     with ExitStack() as claimed:
         helpers = 0
@@ -140,7 +140,7 @@ class ClusterExecutor(ThreadPoolExecutor):
 
     def __init__(self, slots: int, dispatch: Dispatch, close: Callable[[], None]) -> None:
         super().__init__(max_workers=slots, thread_name_prefix="slot")
-        self._remote = Remote(dispatch)
+        self._remote = ClusterRemote(dispatch)
         self._close = close
 
     def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
@@ -160,7 +160,7 @@ class ClusterExecutor(ThreadPoolExecutor):
 
 
 @dataclass(slots=True)
-class Remote:
+class ClusterRemote:
     """Works on assignments by way of a cluster; called by the threads of all slots."""
 
     dispatch: Dispatch
@@ -236,7 +236,7 @@ class Remote:
     def _send_away(self, assignment: Assignment, site: WorkerContext) -> Outcome:
         errand = self._errand(assignment, site, None)
         answer = errand.run()
-        if not isinstance(answer, Answer) or answer.outcome is None:
+        if not isinstance(answer, JobAnswer) or answer.outcome is None:
             return _give_up(_no_outcome(assignment), answer)
         notes = tuple(map(_note_of, errand.lost))
         findings = (*answer.outcome.findings, *notes)
@@ -281,10 +281,10 @@ class Remote:
             )
         except Cancelled:
             return outcome  # ended from outside: what was written is kept all the same
-        lost = next((one for one in answers if not isinstance(one, Answer)), None)
+        lost = next((one for one in answers if not isinstance(one, JobAnswer)), None)
         if lost is not None:
             return _give_up(outcome, lost)
-        results = tuple(one.others for one in answers if isinstance(one, Answer) and one.others)
+        results = tuple(one.others for one in answers if isinstance(one, JobAnswer) and one.others)
         joined = join_others(outcome, results, suspects, assignment)
         shown = str(self.dispatch.supply.repository.folders.top)
         remember_failures(joined, suspects, site.kept, shown)
@@ -329,7 +329,7 @@ def _refuse(outcome: Outcome, finding: Finding) -> Outcome:
     return replace(outcome, ending=Ending.BLOCKED, reason=Reason.POLICY, findings=findings)
 
 
-def _give_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
+def _give_up(outcome: Outcome, tried: JobAnswer | tuple[Lost, ...]) -> Outcome:
     """No worker could do it: the task waits for a person to look at the cluster."""
     lost = tried if isinstance(tried, tuple) else ()
     reasons = "\n".join(f"{one.worker} {one.why}" for one in lost)

@@ -10,8 +10,8 @@ from runner.errors import RunnerError
 from runner.extensions.cluster.addresses import is_sealed, restrict_settings
 from runner.extensions.cluster.message import (
     PLAIN,
-    Answer,
     Job,
+    JobAnswer,
     Pack,
     SentFile,
     as_bytes,
@@ -31,7 +31,7 @@ from runner.text.wording import attempt_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.extensions.cluster.channel import Running
+    from runner.extensions.cluster.channel import RunningJob
     from runner.extensions.cluster.cluster import Cluster
     from runner.extensions.cluster.lease import PendingResult, PendingResults
     from runner.extensions.cluster.message import Ground, Part, Work
@@ -53,7 +53,7 @@ _LONGEST_SUBJECT = 1_000
 
 
 def tell_events(
-    answer: Answer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
+    answer: JobAnswer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
 ) -> None:
     """Keep what commands printed, then let the journal hear the events of an attempt.
 
@@ -98,7 +98,7 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
 
 
 def _keep_logs(
-    answer: Answer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
+    answer: JobAnswer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
 ) -> None:
     """Write the logs where an attempt at home would have left them."""
     folder = site.logs / assignment.task.id / attempt_folder(assignment.attempt)
@@ -160,7 +160,7 @@ class RemoteJob:
     tree: str
     _tried: list[Lost] = field(default_factory=list)
 
-    def run(self) -> Answer | tuple[Lost, ...]:
+    def run(self) -> JobAnswer | tuple[Lost, ...]:
         """The answer, or what became of each try.
 
         Raises Cancelled, and RunnerError where the cluster itself is gone.
@@ -171,7 +171,7 @@ class RemoteJob:
                 answer = self._on(worker)
             finally:
                 self.dispatch.cluster.give_back(worker)
-            if isinstance(answer, Answer):
+            if isinstance(answer, JobAnswer):
                 return answer
             if answer.why == _BUSY:  # with another run's jobs: that is nobody's fault
                 continue
@@ -203,7 +203,7 @@ class RemoteJob:
 
     # --- with one worker --------------------------------------------------------------
 
-    def _on(self, worker: str) -> Answer | Lost:
+    def _on(self, worker: str) -> JobAnswer | Lost:
         """Ask one worker, sending what it lacks first."""
         supply = self.dispatch.supply
         private = self._secrets or self._included
@@ -258,7 +258,7 @@ class RemoteJob:
             included=self._included if work else (),
         )
 
-    def _submit(self, job: Job, worker: str) -> Answer | Lost:
+    def _submit(self, job: Job, worker: str) -> JobAnswer | Lost:
         """Hand the job over, and wait for its answer or for a reason to give it up."""
         task = self.assignment.task.id
         ticket = self.dispatch.tickets.open(
@@ -284,7 +284,7 @@ class RemoteJob:
             if running is not None:
                 running.give_up()
 
-    def _wait(self, running: Running, ticket: PendingResult, worker: str) -> Lost | None:
+    def _wait(self, running: RunningJob, ticket: PendingResult, worker: str) -> Lost | None:
         """Wait until the job is over; why it is lost, where it is."""
         cluster, longest = self.dispatch.cluster, self._longest_silence()
         opened, ends = effects.monotonic(), 0.0
@@ -320,7 +320,7 @@ class RemoteJob:
         limits = (settings.hard_seconds, task.timeout or 0.0, *seconds)
         return max(limits) + self.dispatch.cluster.patience.silence
 
-    def _read(self, running: Running, ticket: PendingResult, worker: str) -> Answer | Lost:
+    def _read(self, running: RunningJob, ticket: PendingResult, worker: str) -> JobAnswer | Lost:
         """The answer, if it is one to this job and of the right shape."""
         if running.is_lost:
             return Lost(worker, _GONE)
@@ -342,7 +342,7 @@ class RemoteJob:
         tell_events(answer, self.assignment, self.site, self._secrets)
         return answer
 
-    def _require_fit(self, answer: Answer, ticket: PendingResult) -> None:
+    def _require_fit(self, answer: JobAnswer, ticket: PendingResult) -> None:
         """Raise ShapeError where an answer is not to what was asked."""
         if answer.trouble is not None:
             return

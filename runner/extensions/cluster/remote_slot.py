@@ -21,7 +21,7 @@ from runner import effects
 from runner.config.paths import Places
 from runner.errors import RunnerError
 from runner.extensions.cluster.message import PLAIN, Log, Others
-from runner.extensions.cluster.object_store import Store
+from runner.extensions.cluster.object_store import ObjectStore
 from runner.gates.regression import prove_others
 from runner.implementers.registry import choose
 from runner.journal.events import NAMES, GateCompleted, GateStarted, Record
@@ -34,7 +34,7 @@ from runner.process.sandbox import sandbox_of
 from runner.repo.alternates import Lender
 from runner.repo.included_files import IncludedFiles
 from runner.repo.pool import Pool
-from runner.repo.proposal_bounds import Bounds
+from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.scratch import Scratch
 from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
@@ -71,7 +71,7 @@ class RemoteSlot:
     """A slot with its scratch tree, kept open between jobs of this process."""
 
     ground: Ground
-    store: Store
+    store: ObjectStore
     slot: Slot
     scratch: Scratch
     _known: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class RemoteSlot:
     @classmethod
     def open(cls, ground: Ground, cache: Path) -> RemoteSlot:
         """A slot of this repository that no other worker holds. Raises RunnerError, OSError."""
-        store = Store(cache, ground)
+        store = ObjectStore(cache, ground)
         slot = Pool(store.folder).take()
         end_former_owner(slot.folder / "owner")
         lender = Lender(
@@ -103,7 +103,7 @@ class RemoteSlot:
         self, tree: str, settings: Settings, workers: WorkerPool, show: Callable[[str, str], None]
     ) -> WorkerContext:
         """What one job works with. Raises RunnerError where no sandbox can be had."""
-        self.scratch.bounds = Bounds.of(settings)
+        self.scratch.bounds = ProposalBounds.of(settings)
         self.scratch.stopped = LastLook(workers, self.slot.number)
         box = self.slot.folder / "box"
         effects.make_folder(box / "tmp")

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import AgentStreamEvent
     from pydantic_ai.models import Model
 
-    from runner.extensions.llm.tool_session import Session
-    from runner.extensions.llm.tools import Tool as OurTool
+    from runner.extensions.llm.tool_session import ToolSession
+    from runner.extensions.llm.tools import SessionTool as OurTool
     from runner.implementers import plan_answer
 else:
     plan_answer = lazy_module("runner.implementers.plan_answer")
@@ -68,7 +68,7 @@ warnings.filterwarnings("ignore", module=r"pydantic_ai(\..*)?")  # they would st
 class Conversation:
     """One session with one model: from the brief to its last word."""
 
-    session: Session
+    session: ToolSession
     mode: Mode
     client: Client
     used: RunUsage = field(default_factory=RunUsage)

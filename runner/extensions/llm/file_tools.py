@@ -15,8 +15,8 @@ from runner.context.skills import load_built_in_text
 from runner.context.tree import LARGEST, is_private, read_text
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.extensions.llm.tool_context import (
-    Refusal,
     ToolContext,
+    ToolRefusal,
     format_findings,
     normalize_path,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ReadFile,
         RecordDecision,
         RunGate,
-        Search,
+        SearchArguments,
         WriteFile,
     )
 else:
@@ -79,10 +79,10 @@ def read_file(context: ToolContext, asked: ReadFile) -> str:
         return skill
     path = normalize_path(asked.path)
     if why := _not_allowed(context, path):
-        return Refusal(why)
+        return ToolRefusal(why)
     text, why = read_text(context.project, path)
     if why:
-        return Refusal(f"not shown: {why}")
+        return ToolRefusal(f"not shown: {why}")
     if asked.first_line == 1 and asked.last_line is None:
         return text or "(the file is empty)"
     lines = text.splitlines(keepends=True)
@@ -90,7 +90,7 @@ def read_file(context: ToolContext, asked: ReadFile) -> str:
     return part or f"{path} has {len(lines)} lines"
 
 
-def search(context: ToolContext, asked: Search) -> str:
+def search(context: ToolContext, asked: SearchArguments) -> str:
     """The lines that match, as `path:line: text`."""
     # RE2 takes time linear in the text, whatever expression a model thinks of.
     options = re2.Options()
@@ -280,7 +280,7 @@ def _outside_plan(path: str, context: ToolContext) -> Finding | None:
 
 
 def _refuse(why: str) -> str:
-    return Refusal(f"refused, nothing was written: {why}")
+    return ToolRefusal(f"refused, nothing was written: {why}")
 
 
 # --- check tools ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.base import CHECK, Answer, Mode, WorkResult
+from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.command import decisions_in, summarize
 from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.implementers.registry import PROVIDER_KEYS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from runner.extensions.llm.conversation import Client, Conversation
     from runner.extensions.llm.tool_context import PlanAnswer, ToolContext
-    from runner.extensions.llm.tools import Tool
+    from runner.extensions.llm.tools import SessionTool
     from runner.implementers.base import ImplementerContext
     from runner.model import Task
 else:
@@ -57,8 +57,8 @@ _ANSWERS = (Mode.DRAFT, Mode.REVIEW, Mode.AUTHOR)
 class ModelLoop:
     """Asks a model, and does what its calls of tools may do."""
 
-    execute: Named
-    plan: Named
+    execute: NamedModel
+    plan: NamedModel
     settings: Settings
     client: Client | None = None
     """What asks the model; None for its provider's own."""
@@ -79,8 +79,8 @@ class ModelLoop:
                 return named
             if missing := find_lacking(named, settings):
                 return missing
-        assert isinstance(execute, Named)  # the loop above returned any finding
-        assert isinstance(plan, Named)
+        assert isinstance(execute, NamedModel)  # the loop above returned any finding
+        assert isinstance(plan, NamedModel)
         return cls(execute, plan, settings)
 
     def instructions(self, mode: Mode) -> str:
@@ -99,8 +99,8 @@ class ModelLoop:
         with (
             nullcontext(((), ())) if alone else mcp.tools_of_servers(context) as (others, warnings)
         ):
-            every: tuple[Tool, ...] = (*tools.own_tools(context, attempt.mode), *others)
-            session = tool_session.Session(context, {tool.name: tool for tool in every})
+            every: tuple[SessionTool, ...] = (*tools.own_tools(context, attempt.mode), *others)
+            session = tool_session.ToolSession(context, {tool.name: tool for tool in every})
             talk = conversation.Conversation(
                 session, attempt.mode, self.client or _client(named, self.settings)
             )
@@ -111,23 +111,23 @@ class ModelLoop:
         more = (*warnings, *_check_price(talk, attempt, named), *_cut_short(talk, named))
         return replace(result, findings=(*result.findings, *more))
 
-    def answer(self, brief: Brief, attempt: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, attempt: ImplementerContext) -> ImplementerAnswer:
         """The last words of a model: a draft, a review, or of the tests that it wrote."""
         if attempt.mode is Mode.AUTHOR:
             result = self.implement(brief, attempt)
-            return Answer(result.summary, result)
+            return ImplementerAnswer(result.summary, result)
         reviews = attempt.mode is Mode.REVIEW
         named = self.settings.model_review if reviews else self.settings.model_draft
         model = parse_model(named) if ":" in named else self.plan
         missing = model if isinstance(model, Finding) else find_lacking(model, self.settings)
         if isinstance(model, Finding) or missing:
-            return Answer("", WorkResult(findings=(missing,) if missing else ()))
+            return ImplementerAnswer("", WorkResult(findings=(missing,) if missing else ()))
         mode = Mode.REVIEW if reviews else Mode.DRAFT
         result = replace(self, plan=model).implement(brief, replace(attempt, mode=mode))
-        return Answer(result.summary, result)
+        return ImplementerAnswer(result.summary, result)
 
 
-def _client(named: Named, settings: Settings) -> Client:
+def _client(named: NamedModel, settings: Settings) -> Client:
     return lambda http: client_of(named, settings, http)
 
 
@@ -194,7 +194,7 @@ def _read_plan(text: str, talk: Conversation, context: ToolContext) -> WorkResul
 
 
 def _check_price(
-    talk: Conversation, attempt: ImplementerContext, named: Named
+    talk: Conversation, attempt: ImplementerContext, named: NamedModel
 ) -> tuple[Finding, ...]:
     """A budget in dollars holds nothing where nobody knows what the model costs."""
     if attempt.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
@@ -204,7 +204,7 @@ def _check_price(
     return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
 
 
-def _cut_short(talk: Conversation, named: Named) -> tuple[Finding, ...]:
+def _cut_short(talk: Conversation, named: NamedModel) -> tuple[Finding, ...]:
     """Words that end at a limit are no last words; the proof says what the work is worth."""
     if not talk.cut_short:
         return ()
@@ -236,7 +236,7 @@ _NO_KEY = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedModel:
     """A model by its provider's name and its own."""
 
     provider: str
@@ -246,17 +246,17 @@ class Named:
         return f"{self.provider}:{self.model}"
 
 
-def parse_model(text: str) -> Named | Finding:
+def parse_model(text: str) -> NamedModel | Finding:
     """What `anthropic:claude-…` means, or why it means nothing."""
     provider, _, model = text.partition(":")
     if provider in PROVIDER_KEYS and model:
-        return Named(provider, model)
+        return NamedModel(provider, model)
     known = ", ".join(f"{name}:…" for name in PROVIDER_KEYS)
     hint = did_you_mean(provider, PROVIDER_KEYS) or f"one of {known}"
     return Finding(CHECK, f'"{display(text)}" is not a valid model', hint=hint)
 
 
-def find_lacking(named: Named, settings: Settings) -> Finding | None:
+def find_lacking(named: NamedModel, settings: Settings) -> Finding | None:
     """What is missing to ask this model: a package, a key, an address."""
     if not _is_installed(named.provider):
         hint = "pip install 'task-graph-runner[llm]'"
@@ -271,13 +271,13 @@ def find_lacking(named: Named, settings: Settings) -> Finding | None:
     return None
 
 
-def key_of(named: Named, settings: Settings) -> str:
+def key_of(named: NamedModel, settings: Settings) -> str:
     """The key it is asked with; empty for none."""
     found = (os.environ.get(name, "").strip() for name in _key_names(named, settings))
     return next(filter(None, found), "")
 
 
-def _key_names(named: Named, settings: Settings) -> tuple[str, ...]:
+def _key_names(named: NamedModel, settings: Settings) -> tuple[str, ...]:
     if named.provider == COMPATIBLE:
         return (settings.model_key_env,) if settings.model_key_env else ()
     return PROVIDER_KEYS[named.provider]
@@ -292,12 +292,12 @@ def _is_installed(provider: str) -> bool:
         return False
 
 
-def client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
+def client_of(named: NamedModel, settings: Settings, http: AsyncClient) -> Model:
     """What asks this model over `http`, which the caller closes."""
     return llm_errors.WholeAnswers(_client_of(named, settings, http))
 
 
-def _client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
+def _client_of(named: NamedModel, settings: Settings, http: AsyncClient) -> Model:
     key = key_of(named, settings)
     if named.provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
@@ -316,7 +316,7 @@ def _client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
     return _of_openai(named, settings, http, key)
 
 
-def _of_openai(named: Named, settings: Settings, http: AsyncClient, key: str) -> Model:
+def _of_openai(named: NamedModel, settings: Settings, http: AsyncClient, key: str) -> Model:
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider

@@ -59,7 +59,7 @@ class ToolContext:
         return f"{shown[:LONGEST_ANSWER]}\n… ({len(shown) - LONGEST_ANSWER} characters more)"
 
 
-class Refusal(str):
+class ToolRefusal(str):
     """A tool's answer that says why nothing was done."""
 
     __slots__ = ()
@@ -115,7 +115,7 @@ class ReadFile(Arguments):
     last_line: Annotated[int | None, Field(ge=1, description="Last line.")] = None
 
 
-class Search(Arguments):
+class SearchArguments(Arguments):
     """What to look for, and where."""
 
     pattern: Annotated[

@@ -10,9 +10,9 @@ from runner import effects
 from runner.config.permissions import FILE_TOOLS, WRITE_TOOLS, format_subject, write_tool
 from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
-from runner.extensions.llm.tool_context import Refusal
+from runner.extensions.llm.tool_context import ToolRefusal
 from runner.extensions.llm.tools import BadArgumentsError
-from runner.implementers.agents.transcript import LOOP, Call, Calls
+from runner.implementers.agents.transcript import LOOP, Calls, ToolCall
 from runner.implementers.base import CHECK
 from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
@@ -25,7 +25,7 @@ from runner.writes.safe_io import mode_beneath
 if TYPE_CHECKING:
     from runner.config.shell_rules import Word
     from runner.extensions.llm.tool_context import ToolContext
-    from runner.extensions.llm.tools import Given, Tool
+    from runner.extensions.llm.tools import Given, SessionTool
 
 BUDGET = "budget"
 """The check's name in the finding of a reached limit."""
@@ -45,11 +45,11 @@ class SessionEnded(Exception):  # noqa: N818 - the word for what happened
 
 
 @dataclass
-class Session:
+class ToolSession:
     """Holds what happened so far; one for each attempt."""
 
     context: ToolContext
-    tools: dict[str, Tool]
+    tools: dict[str, SessionTool]
     calls: Calls = field(default_factory=Calls)
     count: int = 0
     answered: dict[str, tuple[Digest, str]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Session:
         if (known := self._find_repeated(tool, call_id, arguments)) is not None:
             return known
         about = self.context.safe(tool.subject(given))
-        self._hold(Call(name, arguments, about))
+        self._hold(ToolCall(name, arguments, about))
         recorded = digest_of(redact(text, self.context.known_secrets).encode())  # of no secret
         path = display(about)[:_LONGEST_LINE] if name in FILE_TOOLS else ""
         self.context.attempt.record(ToolCalled(name, recorded, path=path))
@@ -91,7 +91,7 @@ class Session:
         return answer
 
     def _count_refusal(self, result: str) -> None:
-        self.refused = self.refused + 1 if isinstance(result, Refusal) else 0
+        self.refused = self.refused + 1 if isinstance(result, ToolRefusal) else 0
         if self.refused >= MOST_REFUSED:
             message = f"{MOST_REFUSED} calls in a row were refused"
             self.end(Finding(LOOP, message, hint="say what is missing instead"))
@@ -106,13 +106,13 @@ class Session:
         if self.ended is not None:
             raise SessionEnded(self.ended)
 
-    def _find_repeated(self, tool: Tool, call_id: str, arguments: Digest) -> str | None:
+    def _find_repeated(self, tool: SessionTool, call_id: str, arguments: Digest) -> str | None:
         """The answer to a request that came before: it is done once. None for a new one."""
         before, answer = self.answered.get(call_id, (arguments, ""))
         self.ids_tell = self.ids_tell and before == arguments
         return answer if tool.once and self.ids_tell and answer else None
 
-    def _hold(self, call: Call) -> None:
+    def _hold(self, call: ToolCall) -> None:
         """Count the call, and end what goes in a circle or beyond the budget."""
         self.check_cancelled()
         most = self.context.attempt.left.tool_calls
@@ -128,17 +128,17 @@ class Session:
         if self.context.attempt.cancelled.is_set():
             raise SessionEnded(Finding(CHECK, "the model's session was cancelled"))
 
-    def _answer(self, tool: Tool, given: Given) -> str:
+    def _answer(self, tool: SessionTool, given: Given) -> str:
         if refused := self._not_permitted(tool, given):
-            return Refusal(refused)
+            return ToolRefusal(refused)
         try:
             return tool.call(given)
         except BadArgumentsError as error:
-            return Refusal(f"invalid arguments for {tool.name}: {error}")
+            return ToolRefusal(f"invalid arguments for {tool.name}: {error}")
         finally:
             self.context.answers[:] = [one for one in self.context.answers if not one.once]
 
-    def _not_permitted(self, tool: Tool, given: Given) -> str:
+    def _not_permitted(self, tool: SessionTool, given: Given) -> str:
         """Why the rules of the settings do not let this call be; empty where they do."""
         subject = tool.subject(given)
         names = dict.fromkeys((tool.name, self._effective_tool(tool.name, subject)))
@@ -195,6 +195,6 @@ def make_limit_finding(what: str) -> Finding:
 
 def _outcome(result: str) -> str:
     """Return the outcome of a call by its answer."""
-    if isinstance(result, Refusal):
+    if isinstance(result, ToolRefusal):
         return "refused"
     return "failed" if result.startswith(_FAILED) else "ok"

@@ -12,7 +12,7 @@ from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.extensions.llm import file_tools
 from runner.extensions.llm import tool_context as schemas
-from runner.extensions.llm.tool_context import Refusal, normalize_path
+from runner.extensions.llm.tool_context import ToolRefusal, normalize_path
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class BadArgumentsError(ValueError):
     """A call that the tool's schema does not let through; the message is for the model."""
 
 
-class Tool(Protocol):
+class SessionTool(Protocol):
     """What a session can call."""
 
     @property
@@ -92,15 +92,15 @@ class Own(Generic[_A]):
         except RunnerError as error:  # a link in the way
             if error.code is not ExitCode.CONFLICT:
                 raise
-            return Refusal(f"refused: {error.message}")
+            return ToolRefusal(f"refused: {error.message}")
 
 
-def own_tools(context: ToolContext, mode: Mode) -> tuple[Tool, ...]:
+def own_tools(context: ToolContext, mode: Mode) -> tuple[SessionTool, ...]:
     """The tools of a mode: only where it executes there are some that write."""
     return (*_readers(context), *_writers(context)) if mode.writes else _readers(context)
 
 
-def _readers(context: ToolContext) -> tuple[Tool, ...]:
+def _readers(context: ToolContext) -> tuple[SessionTool, ...]:
     return (
         Own(
             context,
@@ -122,14 +122,14 @@ def _readers(context: ToolContext) -> tuple[Tool, ...]:
             context,
             "search",
             "Finds lines by a regular expression.",
-            schemas.Search,
+            schemas.SearchArguments,
             file_tools.search,
             "folder",
         ),
     )
 
 
-def _writers(context: ToolContext) -> tuple[Tool, ...]:
+def _writers(context: ToolContext) -> tuple[SessionTool, ...]:
     return (
         Own(
             context,

@@ -41,7 +41,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetUse:
     """A bound, and how much of it is used now."""
 
     bound: Bound

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.budget_share import FREE, TEAM, Share, Standing
+from runner.extensions.team.budget_share import FREE, TEAM, BudgetUse, Share
 from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.extensions.team.build_state import fold_own
 from runner.extensions.team.doorbell import ring
@@ -103,7 +103,7 @@ def claim_build(
     return None
 
 
-def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) -> bool:
+def _let_wait(store: Store, connection: Connection, bounds: Sequence[BudgetUse]) -> bool:
     """Have a build wait whose worker was lost, and for which nothing is left to go on with."""
     spent = [one.bound.scope for one in bounds if one.is_used_up]
     if not spent:
@@ -125,7 +125,7 @@ def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) 
     return row is not None
 
 
-def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _claim(store: Store, me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
     """The one statement."""
     now = clock(store)
     found = (_find_lapsed(now, me, bounds), _find_pending(now, me, bounds))
@@ -148,7 +148,7 @@ def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
     )
 
 
-def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
     """A build whose worker was not heard of for too long."""
     one = _LAPSED
     full = [
@@ -165,7 +165,7 @@ def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standi
     return _take_first(query, one)
 
 
-def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
     """A build that waits, and whose branch nobody builds."""
     full = [of.bound.scope for of in bounds if of.why]
     one = _PENDING

@@ -63,7 +63,7 @@ class UnknownBuildError(RunnerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BuildOrder:
     """What is to be built."""
 
     repository: Registered
@@ -131,7 +131,9 @@ def short_of(build: str) -> str:
     return build.replace("-", "")[-_SHORT:]
 
 
-def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = False) -> QueuedBuild:
+def queue_build(
+    store: Store, wanted: BuildOrder, *, default_branch_too: bool = False
+) -> QueuedBuild:
     """Put a build into the queue; the event of it is written with it.
 
     Raises RunnerError for the branch that it begins on, unless the settings say so.

@@ -71,7 +71,7 @@ def _queue(
     if not 0 <= given.timeout < float("inf"):
         raise RunnerError("invalid number of seconds", where="--timeout", hint="--timeout 3600")
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
-    wanted = build_queue.Wanted(
+    wanted = build_queue.BuildOrder(
         repository_list.find_repository(store, given.what),
         by,
         tuple(given.task),

@@ -66,7 +66,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     with open_team(given, environ) as store:
         is_direct = not ip_address(address).is_loopback and not given.behind_proxy
         most = listener.MOST_OF_ADDRESS if is_direct else 0
-        door = listener.Door.open(given.port, address, most_of_address=most)
+        door = listener.ListenAddress.open(given.port, address, most_of_address=most)
         gateway = _find_gateway(given, address, door.port)
         instance = hashlib.sha256(f"{store.shown} {door.port}".encode()).hexdigest()[:8]
         entrance = team_server.Entrance(gateway, instance, (given.tls_cert, given.tls_key))

@@ -1,16 +1,12 @@
-"""Upkeep of the store: from version to version, copied elsewhere, old copies taken away.
+"""Upkeep of the store: migrate its schema, export and import it, remove old journal copies.
 
-From one schema of the store to another, by the steps in `migrations`.
+An export is one file of JSON lines, for SQLite and PostgreSQL alike. Its first line names the
+schema; its last line has the number of rows and their digest.
 
-All that is in the store as one file of JSON lines, and back: into SQLite or PostgreSQL alike.
-
-The first line says the schema, the last how many rows there are and their digest.
-
-What may go from the store: copies of the journals of builds that are over, whole builds only.
-
-A build's own events, its row and its tasks stay. That its copies went is an event of its own, the
-last one until it is tried again: by it `projections` leaves the build as it is, and who retries it
-has its journal copied anew, from its first line on.
+Only copies of the journals of builds that are over are removed, whole builds at a time. A build's
+own events, its row and its tasks stay. The removal is an event of its own, the last one until a
+retry: by it `projections` leaves the build as it is. A retry copies the journal again from its
+first line.
 """
 
 from __future__ import annotations
@@ -220,7 +216,7 @@ _PRUNED = "build.pruned"
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PrunedBuild:
     """A build whose copies went, or would go."""
 
     id: str
@@ -246,7 +242,7 @@ def count_pruned(store: Store) -> int:
         return sum(is_pruned(connection, str(id_)) for id_ in over.all())
 
 
-def prune_copies(store: Store, seconds: float, by: str, *, dry_run: bool) -> Iterator[Pruned]:
+def prune_copies(store: Store, seconds: float, by: str, *, dry_run: bool) -> Iterator[PrunedBuild]:
     """Take away the copies of builds that ended so long ago, the oldest build first.
 
     Each build is one transaction, in which it is looked at again: one that somebody has tried
@@ -279,7 +275,7 @@ def _list_candidates(store: Store, before: str, after: str) -> list[str]:
         return list(connection.execute(query.order_by(builds.c.id).limit(_AT_ONCE)).scalars())
 
 
-def _find(connection: Connection, id_: str, before: str) -> Pruned | None:
+def _find(connection: Connection, id_: str, before: str) -> PrunedBuild | None:
     """What would go of a build; where the transaction writes, nobody else changes its row."""
     query = select(builds.c.repository, builds.c.state)
     query = query.where(builds.c.id == id_, builds.c.state.in_(ENDS))
@@ -294,10 +290,10 @@ def _find(connection: Connection, id_: str, before: str) -> Pruned | None:
     number, journals = connection.execute(copies).one()
     if row is None or not number or ended >= before:
         return None
-    return Pruned(id_, row.repository, row.state, ended, journals, number)
+    return PrunedBuild(id_, row.repository, row.state, ended, journals, number)
 
 
-def _take_away(connection: Connection, found: Pruned, by: str) -> None:
+def _take_away(connection: Connection, found: PrunedBuild, by: str) -> None:
     copies = (events.c.build == found.id) & (events.c.journal != found.id)
     connection.execute(delete(events).where(copies))
     fields = {"by": by, "journals": found.journals, "events": found.events}

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from runner.extensions.team import page_operations
 from runner.extensions.team.people import find_standing, sign_in
-from runner.serve.access import Access, Bucket, Session, group_address
+from runner.serve.access import Access, BrowserSession, Bucket, group_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from runner.extensions.team.people import Person
     from runner.extensions.team.store_engine import Store
-    from runner.serve.access import Links
+    from runner.serve.access import SignInLinks
 
 ANYBODY = ""
 VIEWER, REVIEWER, OPERATOR, ADMIN = "viewer", "reviewer", "operator", "admin"
@@ -76,7 +76,7 @@ _REMEMBERED = 4096
 
 
 @dataclass(slots=True, kw_only=True)
-class Member(Session):
+class Member(BrowserSession):
     """A session of somebody of the team."""
 
     person: Person
@@ -98,7 +98,7 @@ class TeamAccess(Access):
     is_team = True
     most_sessions = 2048
 
-    def __init__(self, links: Links, instance: str, store: Store, *, is_secure: bool) -> None:
+    def __init__(self, links: SignInLinks, instance: str, store: Store, *, is_secure: bool) -> None:
         super().__init__(links, instance)
         self._store, self.is_secure = store, is_secure
         # With this prefix a browser takes it only over TLS, of this host, for all paths: no other
@@ -121,7 +121,7 @@ class TeamAccess(Access):
 
         return self.begin(make)
 
-    def admit(self, session: Session) -> bool:
+    def admit(self, session: BrowserSession) -> bool:
         """Whether their token still stands; who they are is known anew. Raises StoreAwayError."""
         assert isinstance(session, Member)  # as `open` makes them
         found = find_standing(self._store, session.token)
@@ -131,7 +131,7 @@ class TeamAccess(Access):
         session.person = found
         return True
 
-    def take(self, session: Session | None, address: str, request: str) -> float:
+    def take(self, session: BrowserSession | None, address: str, request: str) -> float:
         """0 where one more is allowed: of an address, of its logins, of a person's writes."""
         now = time.monotonic()
         if request == "POST /session":

@@ -21,8 +21,8 @@ from runner.extensions.team.budget_share import (
     SHARES,
     TEAM,
     Bound,
+    BudgetUse,
     Share,
-    Standing,
 )
 from runner.extensions.team.build_queue import count_states
 from runner.extensions.team.build_state import PENDING
@@ -46,7 +46,7 @@ class SharedOutError(Exception):
     """Others were faster: nothing is left of what there was when the build was chosen."""
 
 
-def set_bound(store: Store, asked: Bound) -> Standing:
+def set_bound(store: Store, asked: Bound) -> BudgetUse:
     """Have a bound hold from now on, instead of the one before; one of nothing takes it away.
 
     What was spent in this period already counts. Raises RunnerError for what is no bound.
@@ -70,7 +70,7 @@ def set_bound(store: Store, asked: Bound) -> Standing:
             connection.execute(budgets.insert().values(**values, set=effects.timestamp()))
         ring(connection)
     rows = {one.bound.scope: one for one in read_standings(store)}
-    return rows.get(asked.scope, Standing(asked, 0.0, 0, 0.0, ""))
+    return rows.get(asked.scope, BudgetUse(asked, 0.0, 0, 0.0, ""))
 
 
 def _require_sense(asked: Bound) -> None:
@@ -81,7 +81,7 @@ def _require_sense(asked: Bound) -> None:
         raise RunnerError("a limit is a number, 0 or more", hint="--dollars 200/month --at-once 4")
 
 
-def list_standings(store: Store, connection: Connection) -> tuple[Standing, ...]:
+def list_standings(store: Store, connection: Connection) -> tuple[BudgetUse, ...]:
     """All bounds as they stand now, the team's first."""
     rows = connection.execute(budgets.select().order_by(budgets.c.scope)).mappings().all()
     if not rows:
@@ -94,14 +94,14 @@ def _read_clock(store: Store, connection: Connection) -> float:
     return float(connection.execute(select(clock(store))).scalar() or 0)
 
 
-def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> Standing:
+def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> BudgetUse:
     bound = Bound(**{name: row[name] for name in Bound.__slots__})
     # A clock that was set back begins no period anew.
     began = max(row["began"], _begin_of(now, bound.period))
     used = row["used"] if began == row["began"] else 0.0
     number = sum(one for name, one in running.items() if bound.scope in (TEAM, name))
     until = datetime.fromtimestamp(_end_of(began, bound.period), UTC)
-    return Standing(bound, used, number, began, until.strftime("%Y-%m-%d %H:%M UTC"))
+    return BudgetUse(bound, used, number, began, until.strftime("%Y-%m-%d %H:%M UTC"))
 
 
 def _count_running(connection: Connection) -> dict[str, int]:
@@ -111,13 +111,13 @@ def _count_running(connection: Connection) -> dict[str, int]:
     return {str(name): int(number) for name, number in rows}
 
 
-def explain(known: Sequence[Standing], repository: str) -> str:
+def explain(known: Sequence[BudgetUse], repository: str) -> str:
     """Why a build of a repository is not begun; empty where no bound keeps it."""
     reasons = (one.why for one in known if one.bound.scope in (TEAM, repository))
     return next(filter(None, reasons), "")
 
 
-def explain_wait(known: Sequence[Standing], build: QueuedBuild) -> str:
+def explain_wait(known: Sequence[BudgetUse], build: QueuedBuild) -> str:
     """Why a build that waits for a worker is not begun; empty where no bound keeps it."""
     is_next = build.state == PENDING and not build.waits
     return explain(known, build.repository) if is_next else ""
@@ -239,13 +239,13 @@ def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) ->
     return Bound(scope, money, period or "month", share, most, by)
 
 
-def read_standings(store: Store) -> tuple[Standing, ...]:
+def read_standings(store: Store) -> tuple[BudgetUse, ...]:
     """All bounds as they stand now, the team's first. Raises StoreAwayError."""
     with store.read() as connection:
         return list_standings(store, connection)
 
 
-def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
+def describe_bounds(known: Sequence[BudgetUse]) -> Iterator[str]:
     """A line for each."""
     for one in known:
         bound, parts = one.bound, []
@@ -259,7 +259,7 @@ def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
             yield f"{bound.scope or 'the team'}: {', '.join(parts)}"
 
 
-def count_team(store: Store) -> tuple[dict[str, int], tuple[Standing, ...]]:
+def count_team(store: Store) -> tuple[dict[str, int], tuple[BudgetUse, ...]]:
     """Builds that are not over by state, and all bounds. Raises StoreAwayError."""
     return count_states(store), read_standings(store)
 
@@ -280,13 +280,13 @@ def measure_team(store: Store) -> tuple[dict[str, int], Figures]:
     return count_states(store), dollars
 
 
-def _part(connection: Connection, one: Standing) -> dict[str, float]:
+def _part(connection: Connection, one: BudgetUse) -> dict[str, float]:
     given = _sum_claims(connection, one.bound.scope, one.began, is_open=True)
     parts = {"bound": one.bound.dollars or 0.0, "spent": max(0.0, one.used - given)}
     return parts | {"given": given, "left": one.left or 0.0}
 
 
-def team_lines(found: tuple[dict[str, int], tuple[Standing, ...]]) -> Iterator[str]:
+def team_lines(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> Iterator[str]:
     """The same, a figure a line."""
     states, known = found
     counts = ", ".join(f"{number} {state}" for state, number in states.items() if number)
@@ -295,6 +295,6 @@ def team_lines(found: tuple[dict[str, int], tuple[Standing, ...]]) -> Iterator[s
     yield from filter(None, (one.why for one in known))
 
 
-def team_document(found: tuple[dict[str, int], tuple[Standing, ...]]) -> str:
+def team_document(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> str:
     """The document `team-stats`."""
     return document("team-stats", builds=found[0], budgets=found[1])

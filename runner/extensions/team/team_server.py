@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.config.paths import Places
     from runner.extensions.team.team_board import TeamContext
     from runner.serve.guard import Gateway
-    from runner.serve.listener import Door
+    from runner.serve.listener import ListenAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Entrance:
 
 def serve_team(
     context: TeamContext,
-    door: Door,
+    door: ListenAddress,
     places: Places,
     entrance: Entrance,
     tell: Callable[[str], None],

@@ -31,7 +31,7 @@ from runner.extensions.team.team_board import (
 )
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.access import Given
+from runner.serve.access import FormInput
 from runner.serve.api import read_bounded
 from runner.serve.openapi import openapi_document
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from runner.extensions.team.team_access import TeamAccess
     from runner.serve.pages import Pages
 
-    Act = Callable[[TeamContext, Person, str, Given], object]
+    Act = Callable[[TeamContext, Person, str, FormInput], object]
 
 V1 = "/api/v1"
 _MOST_FIELDS = 50
@@ -211,7 +211,7 @@ class TeamSite:
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error
         try:
-            reply = await self._act(act, request, Given(fields))
+            reply = await self._act(act, request, FormInput(fields))
         except RunnerError as error:
             status = team_status(error)
             is_moved = error.code is ExitCode.CONFLICT
@@ -227,11 +227,11 @@ class TeamSite:
             raise RunnerError("the body is not valid JSON") from error
         if not isinstance(fields, dict):
             raise RunnerError("the body is not a JSON object")
-        reply = await self._act(act, request, Given(fields))
+        reply = await self._act(act, request, FormInput(fields))
         names = ("text", "next", "tone", "secret", "link")
         return JSONResponse({name: getattr(reply, name) for name in names})
 
-    async def _act(self, act: Act, request: Request, given: Given) -> object:
+    async def _act(self, act: Act, request: Request, given: FormInput) -> object:
         build = request.path_params.get("build", "")
         return await run_in_threadpool(act, self._context, _me_of(request), build, given)
 

@@ -1,15 +1,12 @@
-"""Delivering events: behind a cursor that is on disk, each receiver in a thread of its own.
+"""Deliver events: each receiver in a thread of its own, behind a cursor that is on disk.
 
-The cursor of each receiver in each journal: one small file in the user's state folder.
+One small SQLite file in the user's state folder has a cursor for each receiver and journal.
+Full synchronisation keeps a moved cursor after a power cut. One process serves one receiver of one
+source: the lock is flock(2), and goes with its process.
 
-SQLite with full synchronisation: a cursor that was moved is moved after a power cut, too. One
-process tells one receiver of one source; the lock is flock(2), and goes with its process.
-
-Delivering events: each receiver in a thread of its own, behind a cursor that is on disk.
-
-A cursor moves after the receiver's acknowledgement: a process that dies between the two tells the
-last ones once more, under the same keys. What is not acknowledged is tried again, without an end
-where one follows, and holds up the later events of this receiver and nobody else's.
+A cursor moves after the receiver's acknowledgement: a process that dies between the two sends the
+last events once more, under the same keys. Unacknowledged events are retried, without end when
+following, and delay only later events of the same receiver.
 """
 
 from __future__ import annotations
@@ -22,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.telemetry.door import Backoff, DoorAwayError
+from runner.extensions.telemetry.door import DoorAwayError, ReceiverBackoff
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.extensions.telemetry.door import Door
-    from runner.extensions.telemetry.outbox import Message, Outbox
+    from runner.extensions.telemetry.door import Receiver
+    from runner.extensions.telemetry.outbox import Outbox, Outgoing
 
 # --- cursors --------------------------------------------------------------------------
 
@@ -158,7 +155,7 @@ class DoorCursors:
         """The number of the last event that was acknowledged, and where the next one begins."""
         return self._known.get(journal, (0, 0))
 
-    def move(self, message: Message) -> None:
+    def move(self, message: Outgoing) -> None:
         """This one was acknowledged, and all before it of its journal; on disk on return.
 
         Raises RunnerError where it cannot be written: then it is sent once more.
@@ -196,7 +193,7 @@ _AT_ONCE = 100
 POLL = 0.2
 
 
-class Work(Protocol):
+class Duty(Protocol):
     """What is done for one receiver, again and again."""
 
     name: str
@@ -212,7 +209,7 @@ class Work(Protocol):
 class DoorWork:
     """Events of an outbox to one door."""
 
-    def __init__(self, door: Door, outbox: Outbox) -> None:
+    def __init__(self, door: Receiver, outbox: Outbox) -> None:
         self.name, self.shown = door.name, door.shown
         self._door, self._outbox = door, outbox
 
@@ -228,7 +225,7 @@ class DoorWork:
             raise
         return number
 
-    def _send(self, some: Sequence[Message], cursors: DoorCursors) -> None:
+    def _send(self, some: Sequence[Outgoing], cursors: DoorCursors) -> None:
         try:
             self._door.send(some)
         except DoorAwayError as away:
@@ -242,9 +239,9 @@ class DoorWork:
         self._door.close()
 
 
-def _group(messages: Iterable[Message]) -> Iterator[list[Message]]:
+def _group(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
     """Some messages of one journal at a time."""
-    some: list[Message] = []
+    some: list[Outgoing] = []
     for message in messages:
         if some and (some[0].journal != message.journal or len(some) == _AT_ONCE):
             yield some
@@ -266,7 +263,7 @@ class Patience:
 
 
 def deliver(
-    works: Sequence[Work], file: CursorFile, patience: Patience, tell: Callable[[str], None]
+    works: Sequence[Duty], file: CursorFile, patience: Patience, tell: Callable[[str], None]
 ) -> tuple[str, ...]:
     """Send to every receiver, until nothing more is to come and all is sent, or patience ends.
 
@@ -288,7 +285,7 @@ def deliver(
 
 
 def _serve(
-    work: Work, file: CursorFile, patience: Patience, tell: Callable[[str], None], behind: list[str]
+    work: Duty, file: CursorFile, patience: Patience, tell: Callable[[str], None], behind: list[str]
 ) -> None:
     is_complete = False
     try:
@@ -303,10 +300,10 @@ def _serve(
 
 
 def _follow(
-    work: Work, cursors: DoorCursors, patience: Patience, tell: Callable[[str], None]
+    work: Duty, cursors: DoorCursors, patience: Patience, tell: Callable[[str], None]
 ) -> bool:
     """Deliver until the end; return whether the receiver got everything."""
-    backoff, fault, silent, is_known = Backoff(), "", 0.0, False
+    backoff, fault, silent, is_known = ReceiverBackoff(), "", 0.0, False
     while True:
         is_over = patience.is_over()  # asked before: the next process sends what comes later
         try:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.extensions.team import event_outbox, store_engine
     from runner.extensions.team.store_engine import Store
-    from runner.extensions.telemetry.delivery import Work
+    from runner.extensions.telemetry.delivery import Duty
     from runner.extensions.telemetry.outbox import Outbox
     from runner.project import Project
 else:
@@ -54,17 +54,17 @@ _TURN = 0.5
 _LOWEST = 19
 
 
-class Source(NamedTuple):
+class EventSource(NamedTuple):
     """Where the events come from, and who gets them."""
 
-    works: list[Work]
+    works: list[Duty]
     cursors: Path
     is_idle: Callable[[], bool]
     """Whether no run goes on there."""
 
 
 def tell_source(
-    source: Source, tell: Callable[[str], None], *, follow: bool = False, beside: int = 0
+    source: EventSource, tell: Callable[[str], None], *, follow: bool = False, beside: int = 0
 ) -> ExitCode:
     """Tell all that is there, or go on until ended, or until the run `beside` it is over.
 
@@ -151,7 +151,7 @@ def require_doors(settings: Settings) -> None:
         )
 
 
-def describe_doors(source: Source) -> tuple[bool, list[dict[str, object]]]:
+def describe_doors(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
     """Return whether a process delivers now, and the status of each receiver."""
     file = CursorFile(source.cursors)
     known = {one.door: one for one in file.list_statuses()}
@@ -175,18 +175,20 @@ def describe_doors(source: Source) -> tuple[bool, list[dict[str, object]]]:
     return going_on, rows
 
 
-def folder_source(project: Project, environ: Mapping[str, str]) -> Source:
+def folder_source(project: Project, environ: Mapping[str, str]) -> EventSource:
     """A folder's journal, to the doors of its settings. Raises RunnerError where there are none."""
     require_doors(project.settings)
     works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
     lock = RunLock(project.root / BUILD)
-    return Source(works, _cursors(environ, str(project.root.resolve())), lambda: not lock.holder())
+    return EventSource(
+        works, _cursors(environ, str(project.root.resolve())), lambda: not lock.holder()
+    )
 
 
 @contextlib.contextmanager
 def store_source(
     store: Store, settings: Settings, environ: Mapping[str, str], *, delivers: bool
-) -> Iterator[Source]:
+) -> Iterator[EventSource]:
     """All builds of a team's store, while entered; one process delivers them.
 
     Raises RunnerError where another does, or where there is no receiver.
@@ -200,7 +202,7 @@ def store_source(
         # The first versions named the file by the whole address, with the password in it.
         before = _cursors(environ, store.address)
         cursors = take_over(before, _cursors(environ, store_engine.name_place(store.address)))
-        yield Source(works, cursors, lambda: True)
+        yield EventSource(works, cursors, lambda: True)
 
 
 def open_works(
@@ -208,12 +210,12 @@ def open_works(
     environ: Mapping[str, str],
     outbox: Callable[[], Outbox],
     project: Project | None,
-) -> list[Work]:
+) -> list[Duty]:
     """What there is to be done, each with an outbox of its own. Raises RunnerError.
 
     Traces are drawn from a folder's journal alone: each of a team's workers draws its own.
     """
-    found: list[Work] = []
+    found: list[Duty] = []
     if settings.events:
         token = environ.get(settings.events_key_env, "") if settings.events_key_env else ""
         found.append(DoorWork(NatsDoor(settings.events, settings.events_days, token), outbox()))

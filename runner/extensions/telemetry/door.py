@@ -24,7 +24,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.extensions.telemetry.outbox import Message
+    from runner.extensions.telemetry.outbox import Outgoing
 
 # --- what a door is -------------------------------------------------------------------
 
@@ -49,21 +49,21 @@ class DoorAwayError(Exception):
         """Seconds that it asked to be left alone for."""
 
 
-class Door(Protocol):
+class Receiver(Protocol):
     """One receiver."""
 
     name: str
     shown: str
     """Its address as it may be shown."""
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Outgoing]) -> None:
         """All of them, one after the other, each acknowledged. Raises DoorAwayError."""
 
     def close(self) -> None:
         """Let go of the connection."""
 
 
-class Backoff:
+class ReceiverBackoff:
     """Pauses that double while a receiver is away, each a little different from the others'."""
 
     def __init__(self) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from runner.extensions.team import build_queue, event_outbox, store_commands, store_engine
     from runner.extensions.telemetry import delivery_process
-    from runner.extensions.telemetry.delivery_process import Source
-    from runner.extensions.telemetry.outbox import Message, Outbox
+    from runner.extensions.telemetry.delivery_process import EventSource
+    from runner.extensions.telemetry.outbox import Outbox, Outgoing
     from runner.report import documents
 else:
     build_queue = lazy_module("runner.extensions.team.build_queue")
@@ -92,7 +92,7 @@ def _tell(text: str) -> None:
 
 
 @contextmanager
-def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Source]:
+def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[EventSource]:
     """Open the source: this folder's events, or those of the team's store."""
     if not (given.team or given.store):
         yield delivery_process.folder_source(_open_project(environ), environ)
@@ -149,7 +149,7 @@ def _print(
     return ExitCode.OK
 
 
-def _line(message: Message) -> str:
+def _line(message: Outgoing) -> str:
     """What a person reads: the same words as `log` where it is an event of a journal."""
     try:
         record = decode(message.line.encode())

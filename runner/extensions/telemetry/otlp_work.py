@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from runner import __version__
 from runner.errors import RunnerError
 from runner.extensions.telemetry.door import Poster
-from runner.extensions.telemetry.outbox import Message, find_journal
+from runner.extensions.telemetry.outbox import Outgoing, find_journal
 from runner.extensions.telemetry.spans import WANTED, SpanDrawer
-from runner.journal.records import Place, read_places
+from runner.journal.records import Mark, read_places
 from runner.lazy_module import lazy_module
 from runner.text.wording import install_hint
 
@@ -59,7 +59,7 @@ class OtlpWork:
         self._begin("")
 
     def _begin(self, journal: str) -> None:
-        self._journal, self._place = journal, Place()
+        self._journal, self._place = journal, Mark()
         self._drawer = SpanDrawer(self._repository, content=self._content)
         self._spans: list[Span] = []
 
@@ -94,7 +94,7 @@ class OtlpWork:
             self._spans = []
         if self._place.seq > cursors.place(self._journal)[0]:
             names = ("", self._repository, self._journal, "")
-            cursors.move(Message(self._journal, self._place.seq, *names, self._place.offset))
+            cursors.move(Outgoing(self._journal, self._place.seq, *names, self._place.offset))
 
     def _encode(self, spans: Iterable[Span]) -> bytes:
         made = [self._make(span) for span in spans]

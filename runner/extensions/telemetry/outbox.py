@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.errors import RunnerError
-from runner.journal.records import ENVELOPE, Place, read_lines, to_text
+from runner.journal.records import ENVELOPE, Mark, read_lines, to_text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ VERSION = 1
 """Of what is sent around an event."""
 
 
-class Message(NamedTuple):
+class Outgoing(NamedTuple):
     """One event on its way out; (journal, seq) names it everywhere and for ever."""
 
     journal: str
@@ -73,7 +73,7 @@ class Cursors(Protocol):
 class Outbox(Protocol):
     """Where messages come from."""
 
-    def read(self, cursors: Cursors) -> Iterator[Message]:
+    def read(self, cursors: Cursors) -> Iterator[Outgoing]:
         """All that stands behind the cursors, in order for each journal."""
 
     def look_again(self) -> None:
@@ -91,7 +91,7 @@ class Positions:
         """The number behind which to go on."""
         return self._after.get(journal, 0), self._offsets.get(journal, 0)
 
-    def move(self, message: Message) -> None:
+    def move(self, message: Outgoing) -> None:
         """Note that this message was delivered."""
         self._after[message.journal] = message.seq
         self._offsets[message.journal] = message.offset
@@ -99,7 +99,7 @@ class Positions:
 
 def read_on(
     outbox: Outbox, after: dict[str, int], pause: float, away: tuple[type[RunnerError], ...] = ()
-) -> Iterator[Message]:
+) -> Iterator[Outgoing]:
     """All that stands behind those numbers; with a `pause`, in seconds, what comes, without an end.
 
     An error of `away` is waited out by who follows and has read before; it is raised otherwise.
@@ -127,23 +127,23 @@ class FolderOutbox:
         self._path: Path = project.journal_path
         self._name = project.name
 
-    def read(self, cursors: Cursors) -> Iterator[Message]:
+    def read(self, cursors: Cursors) -> Iterator[Outgoing]:
         """Raises RunnerError where the journal is damaged, in the middle or before the cursor."""
         journal = find_journal(self._path)
         if not journal:
             return
         seq, offset = cursors.place(journal)
-        start = Place(offset, -1, seq) if offset and self._fits(Place(offset, -1, seq)) else Place()
+        start = Mark(offset, -1, seq) if offset and self._fits(Mark(offset, -1, seq)) else Mark()
         for line, record, place in read_lines(self._path, start, wanted=()):
             if record.seq > seq:
                 text = line.decode("utf-8", "replace").rstrip("\n")
                 names = (record.type, self._name, journal)
-                yield Message(journal, record.seq, *names, text, place.offset)
+                yield Outgoing(journal, record.seq, *names, text, place.offset)
 
     def look_again(self) -> None:
         """Nothing is remembered here."""
 
-    def _fits(self, place: Place) -> bool:
+    def _fits(self, place: Mark) -> bool:
         """Whether a record begins there that follows; the file may have been put back."""
         try:
             if self._path.stat().st_size < place.offset:
@@ -166,7 +166,7 @@ class StoreOutbox:
     def __init__(self, stored: StoredEvents) -> None:
         self._stored = stored
 
-    def read(self, cursors: Cursors) -> Iterator[Message]:
+    def read(self, cursors: Cursors) -> Iterator[Outgoing]:
         """Build by build, the oldest first. Raises StoreAwayError."""
         for build, repository in self._stored.list_unsettled(lambda one: cursors.place(one)[0]):
             # Asked before the clones' journals are read: who gets an end has all before it, and
@@ -178,7 +178,7 @@ class StoreOutbox:
                 for seq, kind, line in self._stored.read_behind(journal, after):
                     if journal == build and seq > last:
                         break
-                    yield Message(journal, seq, kind, repository, build, line)
+                    yield Outgoing(journal, seq, kind, repository, build, line)
 
     def look_again(self) -> None:
         """Read again: not every message was delivered."""

@@ -1,14 +1,12 @@
-"""The receivers there are: signed webhooks, and NATS JetStream.
+"""The receivers: signed webhooks, and NATS JetStream.
 
-Signed webhooks: a POST an event, with the headers of the Standard Webhooks specification.
+A signed webhook is a POST for each event, with the headers of the Standard Webhooks specification.
+`webhook-signature: v1,` precedes the base64 of HMAC-SHA256 over `id.timestamp.body`
+(standard-webhooks.com, "Signature scheme"). A receiver refuses what is old or has another key.
 
-`webhook-signature: v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`
-(standard-webhooks.com, "Signature scheme"): a receiver refuses what is old or has another key.
-
-NATS JetStream: events into a stream that keeps them for days and knows repeated ones.
-
-One after the other, each acknowledged by the stream: with several on their way one could fail and
-the next be kept, and the order of a journal would be lost.
+NATS JetStream keeps events in a stream for days and knows repeated ones. Events are sent one at a
+time, each acknowledged by the stream. Otherwise one could fail and the next be kept, and the
+journal's order would be lost.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from nats.js import api
     from nats.js import errors as stream_errors
 
-    from runner.extensions.telemetry.outbox import Message
+    from runner.extensions.telemetry.outbox import Outgoing
 else:
     nats = lazy_module("nats")
     api = lazy_module("nats.js.api")
@@ -62,7 +60,7 @@ class WebhookDoor:
         self._key = key
         self._poster = Poster(url)
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Outgoing]) -> None:
         """Raises DoorAwayError at the first that is not acknowledged."""
         for place, message in enumerate(messages):
             # A lone surrogate becomes six ASCII signs, which within a JSON string are the escape
@@ -144,7 +142,7 @@ class NatsDoor:
         self._client: Any = None  # Any: the library's own types are known where it is installed
         self._stream: Any = None
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Outgoing]) -> None:
         """Raises DoorAwayError at the first that is not acknowledged."""
         is_kept = self._client is not None
         try:
@@ -161,7 +159,7 @@ class NatsDoor:
         self._loop.run_until_complete(self._leave())
         self._loop.close()
 
-    async def _send(self, messages: Sequence[Message]) -> None:
+    async def _send(self, messages: Sequence[Outgoing]) -> None:
         acknowledged = 0
         try:
             if self._client is None:
@@ -228,7 +226,7 @@ async def _hear_nothing(_: Exception) -> None:
     """Ignore the error: the failed call raises it, too."""
 
 
-def subject_of(message: Message) -> str:
+def subject_of(message: Outgoing) -> str:
     """`runner.events.shop.task.done`; what has a meaning in a subject has none in a name."""
     name = _NOT_IN_SUBJECT.sub("-", message.repository)[:64].strip("-") or "unnamed"
     kind = ".".join(_NOT_IN_SUBJECT.sub("-", one)[:40] or "-" for one in message.type.split("."))

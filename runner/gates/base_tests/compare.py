@@ -37,7 +37,7 @@ _BAD = ("failed", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CaseCounts:
     """The results of a run, by test: the number of cases by how they ended."""
 
     by_test: Mapping[str, Counter[str]]
@@ -53,16 +53,16 @@ class Ran:
         """How many cases of it passed."""
         return self.count(test, "passed")
 
-    def with_others(self, others: Iterable[Ran]) -> Ran:
+    def with_others(self, others: Iterable[CaseCounts]) -> CaseCounts:
         """The same with the tests that only other runs of the same tree met."""
         by_test, files = dict(self.by_test), dict(self.files)
         for other in others:
             by_test = {**other.by_test, **by_test}
             files = {**other.files, **files}
-        return Ran(by_test, files, self.passed)
+        return CaseCounts(by_test, files, self.passed)
 
 
-def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> Ran | None:
+def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> CaseCounts | None:
     """A run's tests; `place` gives where a file of that run stands now. None: it named none."""
     if seen.tests is None:
         return None
@@ -72,7 +72,7 @@ def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> Ran | None:
         key = key_of(test, place)
         by_test.setdefault(key, Counter())[outcome] += 1
         files[key] = place(file) if file else ""
-    return Ran(by_test, files, seen.passed)
+    return CaseCounts(by_test, files, seen.passed)
 
 
 def key_of(test: str, place: Callable[[str], str] = str) -> str:
@@ -97,7 +97,7 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
     return _NUMBER.sub("#", _ADDRESS.sub("#", test))
 
 
-class Fate(StrEnum):
+class BaseTestFate(StrEnum):
     """What became of a test that passed before."""
 
     FAILS = "fails in its earlier version on this code"
@@ -110,11 +110,11 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Loss:
     """One test that passed before, and does not say the same any more."""
 
     test: str
-    fate: Fate
+    fate: BaseTestFate
     file: str = ""
     cases: tuple[int, int] = (1, 0)
     """Cases that passed before, and now."""
@@ -124,14 +124,16 @@ class Lost:
     @property
     def text(self) -> str:
         """The sentence about it."""
-        if self.fate is Fate.FEWER:
+        if self.fate is BaseTestFate.FEWER:
             return f"`{self.test}` {self.fate}: {self.cases[0]} before, {self.cases[1]} now"
         if self.others:
             return f"`{self.test}` and {self.others} more {self.fate}"
         return f"`{self.test}` {self.fate}"
 
 
-def find_lost_tests(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Lost]:
+def find_lost_tests(
+    before: CaseCounts, restored: CaseCounts | None, now: CaseCounts
+) -> Iterator[Loss]:
     """What became of the tests that passed `before`.
 
     `restored` is the run of those same tests on the proposed code, None where none of them could
@@ -146,32 +148,32 @@ def find_lost_tests(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Los
         passes = now.count_passing(test)
         # Asked first: a test that was rewritten to pass on this code is the very thing looked for.
         if restored and as_was < count and restored.count(test, *_BAD):
-            yield Lost(test, Fate.FAILS, file, (count, as_was))
+            yield Loss(test, BaseTestFate.FAILS, file, (count, as_was))
         elif passes >= count:
             if not as_was:
-                yield Lost(test, Fate.UNRUN, file)
+                yield Loss(test, BaseTestFate.UNRUN, file)
         else:
-            yield Lost(test, _fate(test, passes, now), file, (count, passes))
+            yield Loss(test, _fate(test, passes, now), file, (count, passes))
 
 
-def _fate(test: str, passes: int, now: Ran) -> Fate:
+def _fate(test: str, passes: int, now: CaseCounts) -> BaseTestFate:
     if now.count(test, *_BAD):
-        return Fate.BROKEN
+        return BaseTestFate.BROKEN
     if passes:
-        return Fate.FEWER
+        return BaseTestFate.FEWER
     if now.count(test, "xfailed"):
-        return Fate.EXPECTED
-    return Fate.SKIPPED if now.count(test, *_IDLE) else Fate.GONE
+        return BaseTestFate.EXPECTED
+    return BaseTestFate.SKIPPED if now.count(test, *_IDLE) else BaseTestFate.GONE
 
 
-def group_unrun(lost: list[Lost]) -> Iterator[Lost]:
+def group_unrun(lost: list[Loss]) -> Iterator[Loss]:
     """Return the lost tests; those that could not run have one cause, so they are one finding."""
-    unrun = [one for one in lost if one.fate is Fate.UNRUN]
-    yield from (one for one in lost if one.fate is not Fate.UNRUN)
+    unrun = [one for one in lost if one.fate is BaseTestFate.UNRUN]
+    yield from (one for one in lost if one.fate is not BaseTestFate.UNRUN)
     if unrun:
         yield replace(unrun[0], others=len(unrun) - 1)
 
 
-def new_tests(before: Ran, now: Ran) -> Iterable[str]:
+def new_tests(before: CaseCounts, now: CaseCounts) -> Iterable[str]:
     """Tests that pass now, and were not there."""
     return [test for test in now.by_test if now.count_passing(test) and test not in before.by_test]

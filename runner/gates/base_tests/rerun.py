@@ -11,9 +11,9 @@ from runner.gates.base import Check, Proved, command_limits
 from runner.gates.base_result import BaseResult, earlier, make_earlier
 from runner.gates.base_tests.compare import (
     CHECK,
-    Fate,
-    Lost,
-    Ran,
+    BaseTestFate,
+    CaseCounts,
+    Loss,
     find_lost_tests,
     group_unrun,
     key_of,
@@ -47,7 +47,7 @@ def findings(context: GateContext) -> Proved:
     support = support_of(context)
     if not _is_asked(support, context):
         return Proved(None)
-    asking = Asking(context, support, Meaning.of(context))
+    asking = BaseComparison(context, support, Meaning.of(context))
     found: dict[str, Finding] = {}
     notes: list[str] = []
     for check in asking.checks():
@@ -56,7 +56,7 @@ def findings(context: GateContext) -> Proved:
         for one in asking.about(check):
             finding = asking.finding(one)
             found.setdefault(finding.message, finding)
-            if one.fate is not Fate.UNRUN and not finding.refuses:
+            if one.fate is not BaseTestFate.UNRUN and not finding.refuses:
                 notes.append(finding.message)
     proof = integrity_proof("; ".join(dict.fromkeys(notes)), len(notes)) if notes else None
     shown = sorted(found.values(), key=lambda one: not one.refuses)
@@ -80,7 +80,7 @@ def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class BaseComparison:
     """One comparison of a proposal with its base."""
 
     context: GateContext
@@ -117,7 +117,7 @@ class Asking:
                 limits = command_limits(self.context.task, self.context.settings)
                 yield Check(id=f"{CHECK}-{ending}", kind="test", command=line, limits=limits)
 
-    def about(self, check: Check) -> Iterator[Lost]:
+    def about(self, check: Check) -> Iterator[Loss]:
         """What became of the tests that a command runs."""
         now = self._now(check)
         if now is None:
@@ -141,7 +141,7 @@ class Asking:
         if before is not None:
             yield from self._compare(line, before, old, now)
         elif self.support.touches and now.passed and not self._all_new(now):
-            yield Lost(line.id, Fate.UNRUN)  # it fails on the base, and names no test there
+            yield Loss(line.id, BaseTestFate.UNRUN)  # it fails on the base, and names no test there
 
     def _all_new(self, now: BaseResult) -> bool:
         """Whether every test of a run is one that the change adds: there is none as it was."""
@@ -195,33 +195,35 @@ class Asking:
 
     def _compare(
         self, line: Check, before: BaseResult, old: BaseResult, now: BaseResult
-    ) -> Iterator[Lost]:
+    ) -> Iterator[Loss]:
         was = ran_of(before, self.support.new_place)
         is_now = ran_of(now)
         restored = ran_of(old, self.support.new_place)
         if was is not None and is_now is None and now.passed:
-            is_now = Ran({})  # it ended well, and named not one test
+            is_now = CaseCounts({})  # it ended well, and named not one test
         if was is None or is_now is None:
             if before.passed and not old.passed and now.passed:
-                yield Lost(line.id, Fate.FAILS)
+                yield Loss(line.id, BaseTestFate.FAILS)
             return
         if line.id not in self.context.ran:
             is_now = is_now.with_others(self._of_contracts())
         found = list(find_lost_tests(was, restored, is_now))
         if found and (self.support.added or self.support.shared):
             found = list(self._with_added(line, found, was, is_now))
-        gone = [one.test for one in found if one.fate in (Fate.GONE, Fate.UNRUN)]
+        gone = [one.test for one in found if one.fate in (BaseTestFate.GONE, BaseTestFate.UNRUN)]
         same = self.meaning.find_renamed_tests(gone, [*new_tests(was, is_now)])
         yield from group_unrun([one for one in found if one.test not in same])
 
-    def _of_contracts(self) -> Iterator[Ran]:
+    def _of_contracts(self) -> Iterator[CaseCounts]:
         """What the contracts ran: a test may stand now where our own command does not look."""
         for trial in self.context.ran.values():
             ran = ran_of(make_earlier(trial, self.context)) if trial.passed else None
             if ran is not None:
                 yield ran
 
-    def _with_added(self, line: Check, found: list[Lost], was: Ran, now: Ran) -> Iterator[Lost]:
+    def _with_added(
+        self, line: Check, found: list[Loss], was: CaseCounts, now: CaseCounts
+    ) -> Iterator[Loss]:
         """The same with the new files of tests and the settings of the change, as for a new layout.
 
         A test that could run only so counts as it ends there. One that fails by what it asserts,
@@ -234,19 +236,21 @@ class Asking:
         loaded = [one for one in paths if code_language(one) or _SETTINGS.search(one)]
         for one in find_lost_tests(was, ran, now):
             without = strict.pop(one.test, None)
-            if without is not None and without.fate is not Fate.UNRUN:
+            if without is not None and without.fate is not BaseTestFate.UNRUN:
                 yield without
-            elif without or one.fate is not Fate.UNRUN:  # else it ran without what was added
+            elif (
+                without or one.fate is not BaseTestFate.UNRUN
+            ):  # else it ran without what was added
                 yield one
         for one in strict.values():
-            if one.fate is Fate.FAILS and loaded:
+            if one.fate is BaseTestFate.FAILS and loaded:
                 yield replace(one, file=loaded[0])
 
-    def finding(self, one: Lost) -> Finding:
+    def finding(self, one: Loss) -> Finding:
         """A question, or a warning where a person asked for it, or where (c) decides."""
         meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
-        if one.fate is Fate.UNRUN:
+        if one.fate is BaseTestFate.UNRUN:
             severity, hint = Severity.WARNING, "check what it expects now"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""

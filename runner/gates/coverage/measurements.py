@@ -1,15 +1,13 @@
-"""Everything that the runs of test contracts left, in whatever form, as one measurement.
+"""Combine everything that the runs of test contracts left, in any format, into one measurement.
 
-Data files of coverage.py, read without it: SQLite, in the form of its schema 7. Lines of JSON where
-its tracer alone ran (`line_tracer`): a test, a file, and the same blob in hexadecimal.
+Data files of coverage.py are read without it: SQLite, schema 7. Its tracer alone (`line_tracer`)
+leaves lines of JSON: a test, a file, and the same blob in hexadecimal. Format: coverage.py's
+manual, "The Coverage.py database schema"; lines are bits of a blob (its `numbits.py`). A file that
+is damaged or takes too long to read counts as none.
 
-The source of the format is coverage.py's manual, "The Coverage.py database schema"; lines are bits
-of a blob (its `numbits.py`). A file that is damaged or takes too long to read is none.
-
-Reports of other tools about lines that ran: lcov and Go cover profiles.
-
-Each reader takes the text and `inside`, which gives a path as the project knows it or None for a
-file elsewhere. Damaged lines are left out; what is no report at all gives nothing.
+Reports of other tools are lcov and Go cover profiles. Each reader takes the text and `inside`,
+which gives a path as the project knows it, or None for a file elsewhere. Damaged lines are left
+out; what is no report gives nothing.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""What Node wrote by NODE_V8_COVERAGE, folded into lines of source.
+"""Fold what Node wrote by NODE_V8_COVERAGE into lines of source.
 
 The format is that of the Chrome DevTools Protocol, `Profiler.takePreciseCoverage`: functions with
-nested ranges, of which the innermost counts; offsets are UTF-16 code units. Code that was
-translated before it ran has other offsets: its source map leads back, or it was not measured.
+nested ranges, of which the innermost counts. Offsets are UTF-16 code units. Code translated before
+it ran has other offsets: its source map leads back, or it was not measured.
 
-Source maps: which line of a source stands at which offset of what a compiler made of it.
-
-Revision 3 of the format (ECMA-426): `mappings` are segments in base 64, each number relative to the
-one before. Node keeps the maps of what it ran beside the counts of V8, with sources resolved.
+Source maps are revision 3 of the format (ECMA-426): `mappings` are segments in base 64, each number
+relative to the one before. Node keeps the maps of what it ran beside the counts of V8, with sources
+resolved.
 """
 
 from __future__ import annotations

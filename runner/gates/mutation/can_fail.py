@@ -49,7 +49,7 @@ NO_CONTRACT = "no test contract that must pass"
 
 
 @dataclass(slots=True)
-class Shown:
+class CanFail:
     """What is known of whether the contracts and gates of a task can fail."""
 
     by: dict[str, BaseResult] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def evaluate(check: Check, context: GateContext) -> Proved:
     asked = tuple(_checks_that_count(context))
     if not asked:
         return Proved(None)
-    shown = Shown()
+    shown = CanFail()
     stubbed = stub_changes(context.changes, context.before_own_work, context.is_test)
     run_stub(shown, asked, stubbed, context)
     findings = tuple(_refuse_stub(check, shown, context))
@@ -111,7 +111,7 @@ def _checks_that_count(context: GateContext) -> Iterator[Check]:
 
 
 def run_stub(
-    shown: Shown, asked: tuple[Check, ...], stubbed: tuple[Change, ...], context: GateContext
+    shown: CanFail, asked: tuple[Check, ...], stubbed: tuple[Change, ...], context: GateContext
 ) -> None:
     """Run the checks on the stubbed tree until one fails; gates where there is no contract."""
     contracts = tuple(one for one in asked if one.kind == "test" and not one.fails)
@@ -155,7 +155,7 @@ def _with_patience(check: Check, context: GateContext) -> Check:
     return replace(check, limits=replace(check.limits, hard=hard))
 
 
-def _refuse_stub(check: Check, shown: Shown, context: GateContext) -> Iterator[Finding]:
+def _refuse_stub(check: Check, shown: CanFail, context: GateContext) -> Iterator[Finding]:
     if (
         shown.by
         or shown.unmeasured
@@ -196,7 +196,7 @@ def _join(names: list[str]) -> str:
 # --- small changes --------------------------------------------------------------------
 
 
-def _run_small_changes(shown: Shown, asked: tuple[Check, ...], context: GateContext) -> None:
+def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateContext) -> None:
     """Run small changes of each function, until one is noticed, by what notices the stub."""
     ((id_, seen),) = shown.by.items()
     check = next(one for one in asked if one.id == id_)
@@ -252,7 +252,9 @@ def _run_small_change(
     return not seen.passed
 
 
-def _ask_about_small_changes(check: Check, shown: Shown, context: GateContext) -> Iterator[Finding]:
+def _ask_about_small_changes(
+    check: Check, shown: CanFail, context: GateContext
+) -> Iterator[Finding]:
     if shown.noticed or len(shown.survived) < _ENOUGH:
         return
     first = shown.survived[0]
@@ -281,7 +283,7 @@ def format_change(one: SmallChange, context: GateContext) -> Iterator[str]:
 # --- what it comes to -----------------------------------------------------------------
 
 
-def _find_idle(shown: Shown, asked: tuple[Check, ...], context: GateContext) -> frozenset[str]:
+def _find_idle(shown: CanFail, asked: tuple[Check, ...], context: GateContext) -> frozenset[str]:
     """The checks of which nothing showed that they can fail: neither the stub nor the base.
 
     Those after the first that can fail are worth no more than it, and do not run.
@@ -304,7 +306,7 @@ def _find_idle(shown: Shown, asked: tuple[Check, ...], context: GateContext) -> 
 
 def _proof(
     check: Check,
-    shown: Shown,
+    shown: CanFail,
     findings: tuple[Finding, ...],
     reported: tuple[str, ...],
     seconds: float,

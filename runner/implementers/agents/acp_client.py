@@ -1,9 +1,9 @@
-"""One session of the Agent Client Protocol (version 1), held from inside the sandbox.
+"""Run one session of the Agent Client Protocol (version 1) inside the sandbox.
 
-Started as a program of its own where any agent program is: `python -m …acp_client`, with the
-prompt on standard input. It starts the agent, tells it what is asked, answers its questions by the
-rules beside it, and prints what came of it as lines of JSON, which `output_parsers` reads. It
-offers the agent no files and no terminals: the tree is asked what changed.
+Started as `python -m …acp_client`, with the prompt on standard input, it starts the agent and sends
+it the prompt. It answers the agent's requests by the rules beside it, and prints the results as
+JSON lines for `output_parsers`. The agent gets no files and no terminals: the runner diffs the
+tree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from runner.implementers.agents.acp_permissions import Asked, answer_permission
+from runner.implementers.agents.acp_permissions import PermissionQuestion, answer_permission
 from runner.implementers.agents.preset import ACP_COMMAND
 from runner.lazy_dataclass import dataclass
 from runner.process.interactive import Dialogue
@@ -252,7 +252,7 @@ class Client:
         # A question may tell only what is new of its call; the rest came with the updates before
         # it.
         whole = {**self._calls.get(key, {}), **{n: v for n, v in call.items() if v is not None}}
-        answer = answer_permission(Asked(whole, self.folder, self.rules), options)
+        answer = answer_permission(PermissionQuestion(whole, self.folder, self.rules), options)
         emit("permission", title=_text(whole.get("title")), **answer.event)
         self._send({"id": number, "result": {"outcome": answer.outcome}})
 

@@ -33,7 +33,7 @@ _LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PermissionQuestion:
     """One question."""
 
     call: Mapping[str, Any]
@@ -51,7 +51,9 @@ class PermissionReply:
     """For whoever follows the session: whether it may, and why not."""
 
 
-def answer_permission(asked: Asked, options: Sequence[Mapping[str, Any]]) -> PermissionReply:
+def answer_permission(
+    asked: PermissionQuestion, options: Sequence[Mapping[str, Any]]
+) -> PermissionReply:
     """Choose one of the agent's options; none of them where no fitting one is offered."""
     why = _refuse(asked)
     # Once before always: who is answered for ever asks no more, and the rules are not heard
@@ -67,7 +69,7 @@ def answer_permission(asked: Asked, options: Sequence[Mapping[str, Any]]) -> Per
     )
 
 
-def _refuse(asked: Asked) -> str:
+def _refuse(asked: PermissionQuestion) -> str:
     """Why it may not; empty where it may."""
     kind = asked.call.get("kind")
     raw = asked.call.get("rawInput")
@@ -121,7 +123,7 @@ def _places(call: Mapping[str, Any]) -> Iterator[str]:
     yield from (one for name in _PATHS if isinstance(one := fields.get(name), str) and one)
 
 
-def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
+def _hook(asked: PermissionQuestion, tool: str, arguments: Mapping[str, object]) -> str:
     """What `runner hook` says against a call; a hook that cannot answer refuses."""
     call = {"cwd": asked.folder, "tool_name": tool, "tool_input": arguments}
     with tempfile.TemporaryFile() as file:
@@ -141,7 +143,7 @@ def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
             command.forget()
 
 
-def _by_rules(asked: Asked, kind: str) -> str:
+def _by_rules(asked: PermissionQuestion, kind: str) -> str:
     """What the permission rules say of a call that neither writes nor runs a line of shell."""
     try:
         rules = hooks.Rules.read(Path(asked.rules))

@@ -19,7 +19,7 @@ from runner.implementers.agents.home import (
     program_outside,
     scrub_files,
 )
-from runner.implementers.agents.log_tail import Bounds, Following, make_redacting
+from runner.implementers.agents.log_tail import Following, SessionBounds, make_redacting
 from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL, Handing
 from runner.implementers.agents.transcript import (
     Setting,
@@ -56,7 +56,7 @@ _STILL = "still running"
 _OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
 
 
-class Program(Protocol):
+class SessionProgram(Protocol):
     """Of an agent program, what a session needs."""
 
     @property
@@ -96,7 +96,7 @@ class Program(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionResult:
     """What came of a session."""
 
     result: WorkResult
@@ -110,22 +110,26 @@ def environment() -> dict[str, str]:
 
 
 def hold_session(
-    program: Program, brief: Brief, work: ImplementerContext, mode: Mode, prompt: str
-) -> Session:
+    program: SessionProgram, brief: Brief, work: ImplementerContext, mode: Mode, prompt: str
+) -> SessionResult:
     """Let the program work once, to its end or to a limit."""
     found = program_outside(program.preset.program, work)
     if found is not None and program.preset.starts:
         found = found if program_outside(program.preset.starts, work) else None
     if found is None:
         result = WorkResult(findings=(program.make_missing(),), failure=Failure.DETERMINISTIC)
-        return Session(result, "")
+        return SessionResult(result, "")
     try:
         work.place.project  # noqa: B018 - it says so where a link stands there
     except RunnerError as error:
-        return Session(WorkResult(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
+        return SessionResult(
+            WorkResult(findings=(Finding(CHECK, error.message, hint=error.hint),)), ""
+        )
     pacer = find_pacer(program.calls)
     if pacer is not None and not pacer.wait(work.cancelled, work.tell):
-        return Session(WorkResult(findings=(Finding(CHECK, f"{program.name} was cancelled"),)), "")
+        return SessionResult(
+            WorkResult(findings=(Finding(CHECK, f"{program.name} was cancelled"),)), ""
+        )
     environ = environment()
     preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
     with household(preset, work.place.box, environ, program.more_files) as its_home:
@@ -138,7 +142,7 @@ def hold_session(
 class _SessionContext:
     """All that one session is made of."""
 
-    program: Program
+    program: SessionProgram
     brief: Brief
     context: ImplementerContext
     mode: Mode
@@ -146,13 +150,13 @@ class _SessionContext:
     household: AgentHome
     found: Path
 
-    def work(self) -> Session:
+    def work(self) -> SessionResult:
         context, since = self.context, time.time_ns()
         known = (*context.known_secrets, *self.household.secrets)
         log = context.log or self.household.folder / "output.log"
         effects.unlink(log)  # one of before is not this session's
         transcript = Transcript(context.record, make_redacting(context.tell, known), tuple(known))
-        bounds = Bounds(context.left, context.cancelled)
+        bounds = SessionBounds(context.left, context.cancelled)
         dialect = self.program.preset.dialect
         with Following(log, dialect, transcript, bounds, known) as following:
             ran = work(
@@ -177,7 +181,7 @@ class _SessionContext:
         leaked = scrub_files(context.place.tree, self.household.secrets, since)
         result = self._make_result(ran, transcript, following.why)
         text = self._written_plan(known) or transcript.text or ran.tail
-        return Session(replace(result, findings=(*result.findings, *leaked)), text)
+        return SessionResult(replace(result, findings=(*result.findings, *leaked)), text)
 
     # --- what goes in ---
 

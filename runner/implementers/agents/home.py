@@ -1,8 +1,7 @@
-"""A HOME of an agent program's own, with copies of what its login needs, for one session.
+"""A HOME of an agent program's own for one session, with copies of what its login needs.
 
-A login that a program wrote into the tree: removed there, and reported.
-
-Where a program stands: what of the tree it must not see, and what of the machine it must.
+Removes and reports a login that the program wrote into the tree. Lists what the program must not
+see of the tree, and what it must see of the machine.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _LONGEST_LINE = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SessionBounds:
     """What ends a session from outside."""
 
     left: Allowance
@@ -59,8 +59,7 @@ class Bounds:
 class Following:
     """A thread that reads the log's new lines; entered before the program starts.
 
-    `ended` is set when the program is to end: by others, in a circle, or at a limit; `why` says
-    which limit it was.
+    `ended` is set when the program must end: by others, in a loop, or at the limit in `why`.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Following:
         log: Path,
         dialect: Dialect,
         transcript: Transcript,
-        bounds: Bounds,
+        bounds: SessionBounds,
         known: tuple[str, ...] = (),
     ) -> None:
         self.ended = threading.Event()

@@ -1,7 +1,6 @@
-"""How each program's output is read, line by line, into a transcript.
+"""Parse each program's output, line by line, into a transcript.
 
-What is no line of a program's stream (warnings, another program's words) is passed over. Formats
-were taken from what the versions named in `presets` print.
+Other lines, such as warnings, are skipped. Formats are those of the versions named in `presets`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What there is to know of an agent program, as data.
-
-What kind of failure a program's words tell of: one table, and what each program adds to it.
-"""
+"""Describe agent programs as data; classify failures by a shared table and their own phrases."""
 
 from __future__ import annotations
 

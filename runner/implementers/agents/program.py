@@ -15,7 +15,7 @@ from runner.context.task_plan import files_of, plan_text
 from runner.context.tree import fence
 from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
-from runner.implementers.base import CHECK, Answer, Mode, WorkResult
+from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.agents import agent_session
-    from runner.implementers.agents.agent_session import Session
+    from runner.implementers.agents.agent_session import SessionResult
     from runner.implementers.base import ImplementerContext
     from runner.model import Task, TaskPlan
     from runner.process.base import Sandbox
@@ -182,20 +182,22 @@ class AgentProgram:
             against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
         return replace(session.result, findings=(against,))
 
-    def answer(self, brief: Brief, context: ImplementerContext) -> Answer:
+    def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
         """A session that answers in words: a draft, a review, or the tests that it wrote."""
         if refused := self._refusal(context):
-            return Answer("", WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC))
+            return ImplementerAnswer(
+                "", WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
+            )
         mode = context.mode if context.mode in (Mode.REVIEW, Mode.AUTHOR) else Mode.DRAFT
         session = self._session(brief, context, mode, brief.text)
-        return Answer(session.text, session.result)
+        return ImplementerAnswer(session.text, session.result)
 
     def _session(
         self, brief: Brief, context: ImplementerContext, mode: Mode, prompt: str
-    ) -> Session:
+    ) -> SessionResult:
         return agent_session.hold_session(self, brief, context, mode, prompt)
 
-    def _read_plan(self, session: Session) -> WorkResult:
+    def _read_plan(self, session: SessionResult) -> WorkResult:
         """The plan of a session; a message that holds none is a failure of its work."""
         if session.result.findings:
             return session.result

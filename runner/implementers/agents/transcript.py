@@ -42,7 +42,7 @@ _LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """One call of a tool; two are the same with the same name and arguments."""
 
     name: str
@@ -53,7 +53,7 @@ class Call:
     def __str__(self) -> str:
         return display(f"{self.name} {self.about}".strip())[:_LONGEST]
 
-    def same_as(self, other: Call) -> bool:
+    def same_as(self, other: ToolCall) -> bool:
         """Whether both ask for the same."""
         return (self.name, self.arguments) == (other.name, other.arguments)
 
@@ -62,13 +62,12 @@ class Call:
 class Calls:
     """The last calls of one session.
 
-    To wait for a long command is no circle: who asks again whether it has ended does not hand
-    that call to `after`.
+    Polling a long command is no loop: the caller does not pass that call to `after`.
     """
 
-    last: tuple[Call, ...] = ()
+    last: tuple[ToolCall, ...] = ()
 
-    def after(self, call: Call) -> Calls:
+    def after(self, call: ToolCall) -> Calls:
         """With one more call."""
         return Calls((*self.last, call)[-_REMEMBERED:])
 
@@ -125,7 +124,7 @@ class Transcript:
     """Whether what it says next belongs to the same message."""
     circle: Finding | None = None
     """Set when its calls went in a circle."""
-    _open: dict[str, Call] = field(default_factory=dict)
+    _open: dict[str, ToolCall] = field(default_factory=dict)
     _began: dict[str, float] = field(default_factory=dict)
     _parts: dict[str, Usage] = field(default_factory=dict)
 
@@ -133,7 +132,7 @@ class Transcript:
         """A tool was called; of its arguments a digest and the file's name are kept."""
         if key in self._open:
             return
-        call = Call(
+        call = ToolCall(
             display(name)[:_LONGEST_LINE], _digest(arguments), _find_text(arguments, _ABOUT)
         )
         self._open[key], self._began[key] = call, effects.monotonic()
@@ -235,7 +234,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class End:
     """Why a session is no success; nothing where it is one."""
 
     finding: Finding | None = None
@@ -243,7 +242,7 @@ class Ending:
     retry_after: float = 0.0
 
 
-def evaluate_ending(ran: Ran, transcript: Transcript, limit: str, setting: Setting) -> Ending:
+def evaluate_ending(ran: Ran, transcript: Transcript, limit: str, setting: Setting) -> End:
     """How a session ended; `limit` names the bound it was ended at, empty for none."""
     name, context = setting.name, setting.context
     if "max_budget" in transcript.error:  # the program's own word for a bound that we set
@@ -252,15 +251,15 @@ def evaluate_ending(ran: Ran, transcript: Transcript, limit: str, setting: Setti
         return _out_of(setting, limit, f"no more than {_amount(context.left, limit)}")
     ended_by_us = ran.ended is Ended.CANCELLED  # it may have come to its end in that instant
     if transcript.circle and (ended_by_us or not transcript.ended):
-        return Ending(transcript.circle, Failure.SEMANTIC)
+        return End(transcript.circle, Failure.SEMANTIC)
     if ran.ended is Ended.CANCELLED and not transcript.hopeless:
-        return Ending(failure(ran, context, name))
+        return End(failure(ran, context, name))
     if ran.passed and not transcript.error:
-        return Ending()
+        return End()
     return _evaluate_failure(ran, transcript, setting)
 
 
-def with_ending(result: WorkResult, ending: Ending) -> WorkResult:
+def with_ending(result: WorkResult, ending: End) -> WorkResult:
     """Return the result of a session with its end."""
     if ending.finding is None:
         return result
@@ -272,7 +271,7 @@ def with_ending(result: WorkResult, ending: Ending) -> WorkResult:
     )
 
 
-def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> Ending:
+def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End:
     """What its own words mean, where it has some; else how the process ended."""
     name, talk = setting.name, without_events(ran.tail)
     words = transcript.error or talk
@@ -283,16 +282,16 @@ def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End
     if ran.ended is Ended.HARD and setting.is_short_of_time:
         return _out_of(setting, "minutes", "no more minutes")
     if ran.ended in (Ended.HARD, Ended.IDLE):
-        return Ending(plainly, cause.failure if cause and transcript.error else Failure.TRANSIENT)
+        return End(plainly, cause.failure if cause and transcript.error else Failure.TRANSIENT)
     if not transcript.error and (crash := find_crash(ran)):
         hint = f"run {name} yourself; the log has its full output"
-        return Ending(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
+        return End(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
     message = f"{name} failed: {_line(words or transcript.text)}"
     if cause is None:
         of_ours = setting.is_our_client and transcript.error
-        return Ending(plainly if plainly and not of_ours else Finding(CHECK, message, detail=talk))
+        return End(plainly if plainly and not of_ours else Finding(CHECK, message, detail=talk))
     finding = Finding(CHECK, message, hint=cause.hint, detail=talk)
-    return Ending(finding, cause.failure, cause.retry_after)
+    return End(finding, cause.failure, cause.retry_after)
 
 
 def without_events(text: str) -> str:
@@ -314,9 +313,9 @@ def find_crash(ran: Ran) -> str:
     return _line(talk) if _BROKEN.search(talk) else ""
 
 
-def _out_of(setting: Setting, limit: str, what: str) -> Ending:
+def _out_of(setting: Setting, limit: str, what: str) -> End:
     hint = f"{setting.context.left.to_raise(limit)}, or make the task smaller"
-    return Ending(Finding(BUDGET, f"{setting.name} was ended: the budget allows {what}", hint=hint))
+    return End(Finding(BUDGET, f"{setting.name} was ended: the budget allows {what}", hint=hint))
 
 
 def _amount(left: Allowance, limit: str) -> str:

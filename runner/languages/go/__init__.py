@@ -8,7 +8,7 @@ from runner.languages.base import (
     LINTER,
     SKIP,
     Compiler,
-    Coverage,
+    CoverageSupport,
     Language,
     Marker,
     OutlinePatterns,
@@ -37,7 +37,7 @@ LANGUAGE = Language(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE
     ),
     test_command=later("runner.languages.test_commands", "make_go_command"),
-    coverage=Coverage(
+    coverage=CoverageSupport(
         needed="have the test contracts run `go test`",
         function=re.compile(rb"\bfunc\b"),
     ),

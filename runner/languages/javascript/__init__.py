@@ -10,7 +10,7 @@ from runner.languages.base import (
     SKIP,
     TYPES,
     Compiler,
-    Coverage,
+    CoverageSupport,
     Language,
     Marker,
     OutlinePatterns,
@@ -64,7 +64,9 @@ LANGUAGE = Language(
         re.MULTILINE,
     ),
     test_command=later("runner.languages.test_commands", "make_script_command"),
-    coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),
+    coverage=CoverageSupport(
+        "have the test contracts run Node or jest, or install @vitest/coverage-v8"
+    ),
     compiler=Compiler(
         "tsc",
         "tsconfig.json",

@@ -27,10 +27,7 @@ _LARGEST = 1 << 20
 
 
 def find_unbuilt(tree: Path, message: str) -> str:
-    """The package of this repository that is not built, where an error says no more than that.
-
-    Of a project that another one refers to it is the folder.
-    """
+    """Return the package or project folder whose missing build is all that the error reports."""
     if (source := _UNBUILT.fullmatch(message)) is not None:
         return _project_of(tree, source["source"])
     found = _MISSING.fullmatch(message)

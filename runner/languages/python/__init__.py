@@ -8,7 +8,7 @@ from runner.languages.base import (
     SCANNER,
     SKIP,
     TYPES,
-    Coverage,
+    CoverageSupport,
     Language,
     Marker,
     OutlinePatterns,
@@ -45,7 +45,7 @@ LANGUAGE = Language(
         rb"|^(?!sys\.path\b)\w+\.\w+\.(?:update|append|insert|clear|add)\("
     ),
     test_command=later("runner.languages.test_commands", "make_python_command"),
-    coverage=Coverage(
+    coverage=CoverageSupport(
         "have the test contracts run Python without -I or -E, with coverage.py installed"
     ),
     markers=(

@@ -8,7 +8,7 @@ from runner.languages.base import (
     LINTER,
     SKIP,
     Compiler,
-    Coverage,
+    CoverageSupport,
     InnerTests,
     Language,
     Marker,
@@ -38,7 +38,7 @@ LANGUAGE = Language(
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
     find_tests=later("runner.languages.test_functions", "find_rust_tests"),
     inner_tests=InnerTests(b"#[cfg(test)]", later(_INNER_TESTS, "find_inner_tests")),
-    coverage=Coverage(
+    coverage=CoverageSupport(
         needed="have the test contracts run `cargo test`",
         tools=("cargo-llvm-cov", "cargo-tarpaulin"),
         absent="cargo-tarpaulin is not installed, nor is cargo-llvm-cov: "

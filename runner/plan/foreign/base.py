@@ -22,7 +22,7 @@ class Form(StrEnum):
     CHECKLIST = "checklist"
 
 
-class State(StrEnum):
+class ForeignState(StrEnum):
     """What the file says of a task."""
 
     OPEN = "open"
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DoneMark:
     """Where a file marks a task as done; characters of its text, from 0."""
 
     start: int
@@ -52,8 +52,8 @@ class ForeignTask:
     title: str
     line: int
     """Where it stands, from 1."""
-    state: State
-    mark: Mark | None
+    state: ForeignState
+    mark: DoneMark | None
     needs: tuple[str, ...] = ()
     """Keys of what it depends on."""
     is_group: bool = False

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.plan.foreign.base import (
+    DoneMark,
     ForeignPlan,
+    ForeignState,
     ForeignTask,
     Form,
-    Mark,
-    State,
     paths_in,
     title_of,
 )
@@ -67,8 +67,8 @@ class _Line:
     indent: int
     text: str
     line: int
-    mark: Mark
-    state: State
+    mark: DoneMark
+    state: ForeignState
     group: int
     """The number of the heading that it stands below."""
     is_optional: bool
@@ -133,8 +133,8 @@ def _ends_within_comment(line: str, *, began_within: bool) -> bool:
 def _line_of(found: re.Match[str], number: int, begin: int, group: int) -> _Line:
     marked = found["mark"]
     at = begin + found.start("mark")
-    state = State.DONE if marked in ("x", "X") else State.OPEN
-    mark = Mark(at, at + len(marked), "x", " ")
+    state = ForeignState.DONE if marked in ("x", "X") else ForeignState.OPEN
+    mark = DoneMark(at, at + len(marked), "x", " ")
     indent, text = _width(found["indent"]), found["text"].strip()
     return _Line(indent, text, number, mark, state, group, bool(found["optional"]))
 

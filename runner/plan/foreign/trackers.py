@@ -17,11 +17,11 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model.task import PRIORITIES
 from runner.plan.foreign.base import (
+    DoneMark,
     ForeignPlan,
+    ForeignState,
     ForeignTask,
     Form,
-    Mark,
-    State,
     paths_in,
     title_of,
 )
@@ -137,18 +137,18 @@ def _name(value: object) -> str:
     return str(value) if isinstance(value, str | float) and value != "" else ""
 
 
-def _mark(value: _Value, done: str, still_open: str) -> tuple[State, Mark | None]:
+def _mark(value: _Value, done: str, still_open: str) -> tuple[ForeignState, DoneMark | None]:
     status = value.of.get("status") if isinstance(value.of, dict) else None
     if status is None or not isinstance(status.of, str):
-        return State.OPEN, None
-    return _state(status.of), Mark(status.start + 1, status.end - 1, done, still_open)
+        return ForeignState.OPEN, None
+    return _state(status.of), DoneMark(status.start + 1, status.end - 1, done, still_open)
 
 
-def _state(word: str) -> State:
+def _state(word: str) -> ForeignState:
     folded = word.strip().casefold()
     if folded in _DONE:
-        return State.DONE
-    return State.DROPPED if folded in _DROPPED else State.OPEN
+        return ForeignState.DONE
+    return ForeignState.DROPPED if folded in _DROPPED else ForeignState.OPEN
 
 
 def _texts(*parts: tuple[str, object]) -> str:
@@ -330,10 +330,10 @@ def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str
     head = _read_head(found["head"]) if found else None
     if found is None or head is None or not _plain(head.get("id")):
         raise RunnerError("not a Backlog.md task: its front matter cannot be read")
-    mark, state = None, State.OPEN
+    mark, state = None, ForeignState.OPEN
     if status := _STATUS.search(text, found.start("head"), found.end("head")):
-        mark = Mark(status.start("word"), status.end("word"), done, still_open)
-        state = State.DONE if status["word"] == done else _state(status["word"])
+        mark = DoneMark(status.start("word"), status.end("word"), done, still_open)
+        state = ForeignState.DONE if status["word"] == done else _state(status["word"])
     body = text[found.end() :]
     asked = _ACCEPTANCE.search(body) or _OLD_ACCEPTANCE.search(body)
     match = _DESCRIPTION.search(body)

@@ -134,7 +134,7 @@ _LOADS = regex(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
 """Assignments by which a word could mean another program, or load one."""
 
 
-class Program(NamedTuple):
+class StartedProgram(NamedTuple):
     """The program that a command starts in the end, with its words."""
 
     name: str
@@ -142,21 +142,21 @@ class Program(NamedTuple):
     """Those after the name."""
 
 
-def program_of(command: Simple | list[str] | tuple[str, ...]) -> Program:
+def program_of(command: Simple | list[str] | tuple[str, ...]) -> StartedProgram:
     """The program of a command, past those that only run another (`env`, `timeout`, `npx`)."""
     return programs_of(command)[-1]
 
 
-def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[Program, ...]:
+def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[StartedProgram, ...]:
     """The programs of a command, each of which runs the next one."""
     words = _words(command)
-    found = [Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())]
+    found = [StartedProgram(_name(words[0]), tuple(words[1:])) if words else StartedProgram("", ())]
     for _ in range(_MOST_BEFORE):
         rest = _past(words) if words else None
         if not rest:
             break
         words = rest
-        found.append(Program(_name(words[0]), tuple(words[1:])))
+        found.append(StartedProgram(_name(words[0]), tuple(words[1:])))
     return tuple(found)
 
 

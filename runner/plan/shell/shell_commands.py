@@ -21,7 +21,7 @@ from runner.plan.shell.syntax import ShellSyntaxError, read_commands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.plan.shell.programs import Program
+    from runner.plan.shell.programs import StartedProgram
     from runner.plan.shell.syntax import Simple
 
 _DEEPEST = 5
@@ -31,7 +31,7 @@ _GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
 _GIVEN_BY = regex(r"-\w*c|--command|--session-command")
 
 
-class Given(NamedTuple):
+class ShellScript(NamedTuple):
     """The script that a command gives to a shell."""
 
     text: str
@@ -58,7 +58,7 @@ def _commands(line: str, depth: int) -> Iterator[Simple]:
             yield one
 
 
-def script_of(command: Simple, fed_by: Simple | None = None) -> Given | None:
+def script_of(command: Simple, fed_by: Simple | None = None) -> ShellScript | None:
     """Return what `sh -c`, `bash <<EOF`, `su -c` or `eval` runs, else None.
 
     A shell without a script reads what the command before the pipe prints.
@@ -67,26 +67,26 @@ def script_of(command: Simple, fed_by: Simple | None = None) -> Given | None:
     bash = name in _LIKE_BASH
     if name == "eval":
         # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
-        return Given(" ".join(words))
+        return ShellScript(" ".join(words))
     if (line := _find_line(programs_of(command))) is not None:
         return line
     if name not in SHELLS or any(is_script_word(at, words) for at in range(len(words))):
         return None
     for one in filter(None, (command, fed_by)):
         if one.documents:
-            return Given(one.documents[-1], bash)
+            return ShellScript(one.documents[-1], bash)
     program, *printed = (fed_by.values if fed_by else ()) or ("",)
     if program not in ("echo", "printf"):
         return None
-    return Given(" ".join(printed).replace(r"\n", "\n"), bash)
+    return ShellScript(" ".join(printed).replace(r"\n", "\n"), bash)
 
 
-def _find_line(programs: Sequence[Program]) -> Given | None:
+def _find_line(programs: Sequence[StartedProgram]) -> ShellScript | None:
     for one in programs:
         for word, line in pairwise(one.words if one.name in SHELLS | _GIVES_LINE else ()):
             # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2).
             if _GIVEN_BY.fullmatch(word):
-                return Given(line, one.name in _LIKE_BASH)
+                return ShellScript(line, one.name in _LIKE_BASH)
     return None
 
 

@@ -31,7 +31,7 @@ class ShellSyntaxError(ValueError):
     """This is no shell line, or one that is nested too deeply to be read."""
 
 
-class Word(NamedTuple):
+class ShellWord(NamedTuple):
     """One word as written, and without its quotes."""
 
     text: str
@@ -41,8 +41,8 @@ class Word(NamedTuple):
 class Simple(NamedTuple):
     """One command with its assignments, without its redirections."""
 
-    assignments: tuple[Word, ...]
-    words: tuple[Word, ...]
+    assignments: tuple[ShellWord, ...]
+    words: tuple[ShellWord, ...]
     start: int
     end: int
     text: str
@@ -65,8 +65,8 @@ class _Draft:
     def __init__(self, before: str) -> None:
         self.before = before
         self.start = self.end = -1
-        self.assignments: list[Word] = []
-        self.words: list[Word] = []
+        self.assignments: list[ShellWord] = []
+        self.words: list[ShellWord] = []
         self.documents: list[str] = []
 
     def take(self, start: int, end: int) -> None:
@@ -135,7 +135,7 @@ class _Reader:
                 return self._read_keyword(word.text, draft, opened)
             if word.text == "[[" and (end := self.text.find("]]", self.at)) >= 0:
                 draft.words.append(word)
-                word = Word(self.text[self.at : end + 2], self.text[self.at : end + 2])
+                word = ShellWord(self.text[self.at : end + 2], self.text[self.at : end + 2])
                 self.at = end + 2
         assigns = not draft.words and _ASSIGNMENT.match(word.text)
         (draft.assignments if assigns else draft.words).append(word)
@@ -267,13 +267,13 @@ class _Reader:
 
     # --- words ------------------------------------------------------------------------
 
-    def _take_word(self) -> Word:
+    def _take_word(self) -> ShellWord:
         """The next word; raises where there is none."""
         start, text = self.at, self.text
         value: list[str] = []
         if text.startswith("((", start):
             self.at = self._find_arithmetic_end(start)
-            return Word(text[start : self.at], text[start : self.at])
+            return ShellWord(text[start : self.at], text[start : self.at])
         while self.at < len(text):
             letter = text[self.at]
             if letter in "<>" and text.startswith("(", self.at + 1):
@@ -295,7 +295,7 @@ class _Reader:
                 self.at += len(value[-1])
         if self.at == start:
             raise ShellSyntaxError("a word is missing")
-        return Word(text[start : self.at], "".join(value))
+        return ShellWord(text[start : self.at], "".join(value))
 
     def _take_until(self, mark: str) -> str:
         end = self.text.find(mark, self.at + 1)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner.config.registries import PORTS, wrong
-from runner.process.egress.upstream import CannotReach, Request, UpstreamConnector
+from runner.process.egress.upstream import CannotReach, ProxyRequest, UpstreamConnector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ _OF_A_HOP = (
 """Headers that are about this connection, or that the proxy says itself."""
 
 
-class Refused(Exception):  # noqa: N818 - the word for what happened
+class RequestRefused(Exception):  # noqa: N818 - the word for what happened
     """A request is not served: the status, and why."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -68,7 +68,7 @@ class Proxy:
             request = parse_request(head)
             self._admit(request)
             server, first = self._reach(request, door)
-        except Refused as no:
+        except RequestRefused as no:
             client.sendall(_answer(no.status, no.why))
             return
         with server:
@@ -82,21 +82,23 @@ class Proxy:
                 _pass_on(client, server, None if request.is_tunnel else left)
             door.forget(server)
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: ProxyRequest) -> None:
         """Raise Refused where the host is none of those that may be reached."""
         why = self._registries.refusal(request.host, request.port)
         if why:
             self._note(request, why, allow=True)
-            raise Refused(403, f"{request.authority} was refused: {why}")
+            raise RequestRefused(403, f"{request.authority} was refused: {why}")
 
-    def _reach(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
+    def _reach(self, request: ProxyRequest, door: Connections) -> tuple[socket.socket, bytes]:
         try:
             return self._onward.connect(request, door)
         except CannotReach as no:
             self._note(request, no.why, allow=no.is_private)
-            raise Refused(403 if no.is_private else 502, f"{request.authority}: {no.why}") from no
+            raise RequestRefused(
+                403 if no.is_private else 502, f"{request.authority}: {no.why}"
+            ) from no
 
-    def _note(self, request: Request, why: str, *, allow: bool) -> None:
+    def _note(self, request: ProxyRequest, why: str, *, allow: bool) -> None:
         """Remember what `close` reports."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
@@ -113,7 +115,7 @@ def _head_of(client: socket.socket) -> tuple[bytes, bytes]:
     read = bytearray()
     while b"\r\n\r\n" not in read:
         if len(read) > _HEAD:
-            raise Refused(431, "the request is too long")
+            raise RequestRefused(431, "the request is too long")
         chunk = client.recv(_CHUNK)
         if not chunk:
             raise OSError("the connection ended")
@@ -122,45 +124,45 @@ def _head_of(client: socket.socket) -> tuple[bytes, bytes]:
     return head, rest
 
 
-def parse_request(head: bytes) -> Request:
+def parse_request(head: bytes) -> ProxyRequest:
     """What a request asks for. Raises Refused for one that is none to a proxy."""
     first, *lines = head.split(b"\r\n")
     match = _REQUEST.fullmatch(first)
     # A bare LF, a bare CR or a folded line is read in two ways by two servers: request smuggling
     # (RFC 9112, sections 2.2, 5.2 and 11.2).
     if match is None or any(b"\n" in line or b"\r" in line or line[:1] in b" \t" for line in lines):
-        raise Refused(400, "not a valid proxy request")
+        raise RequestRefused(400, "not a valid proxy request")
     method, target = match[1].decode(), match[2].decode("latin-1")
     if method == "CONNECT":
-        return Request(*_place(target, 443), method)
+        return ProxyRequest(*_place(target, 443), method)
     scheme, separator, rest = target.partition("://")
     plain = rest.isascii() and rest.isprintable()
     if scheme.lower() != "http" or not separator or not plain:
-        raise Refused(400, "this proxy supports only CONNECT and absolute http:// URLs")
+        raise RequestRefused(400, "this proxy supports only CONNECT and absolute http:// URLs")
     end = next((at for at, letter in enumerate(rest) if letter in "/?#"), len(rest))
     path = rest[end:].partition("#")[0]
     kept = tuple(line for line in lines if line.partition(b":")[0].strip().lower() not in _OF_A_HOP)
     path = path if path[:1] == "/" else f"/{path}"
-    return Request(*_place(rest[:end], 80), method, path, kept, _body(kept))
+    return ProxyRequest(*_place(rest[:end], 80), method, path, kept, _body(kept))
 
 
 def _body(headers: tuple[bytes, ...]) -> int:
     """Bytes of the body (RFC 9112, section 6.3); in pieces of unsaid length it is not taken."""
     fields = [line.partition(b":") for line in headers]
     if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in fields):
-        raise Refused(411, "the request needs a Content-Length")
+        raise RequestRefused(411, "the request needs a Content-Length")
     # Several lengths that differ are an error and not a choice (RFC 9112, section 6.3): one of the
     # two servers would take the rest for another request.
     sizes = {size.strip() for name, _, size in fields if name.strip().lower() == b"content-length"}
     if len(sizes) > 1 or not all(_SIZE.fullmatch(size) for size in sizes):
-        raise Refused(400, "the request has an invalid or ambiguous Content-Length")
+        raise RequestRefused(400, "the request has an invalid or ambiguous Content-Length")
     return max(map(int, sizes), default=0)
 
 
 def _place(authority: str, default: int) -> tuple[str, int]:
     match = _AUTHORITY.fullmatch(authority)
     if match is None:
-        raise Refused(400, "the request names no valid host")
+        raise RequestRefused(400, "the request names no valid host")
     # `host.` is the same host (RFC 1034, section 3.1): without this it would pass by a list of
     # names.
     return match[1].lower().removesuffix("."), int(match[2] or default)

@@ -65,7 +65,7 @@ class UpstreamConnector:
         self._registries = registries
         self._environ = environ
 
-    def connect(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
+    def connect(self, request: ProxyRequest, door: Connections) -> tuple[socket.socket, bytes]:
         """A connection that has the head of the request behind it, and the server's first output.
 
         Raises CannotReach.
@@ -78,7 +78,7 @@ class UpstreamConnector:
             server.sendall(request.head(absolute=False))
         return server, b""
 
-    def _addresses(self, request: Request) -> list[str]:
+    def _addresses(self, request: ProxyRequest) -> list[str]:
         """The addresses of a host that may be reached: each is looked at, then used as it is."""
         # Resolved once, and the number is dialled that was looked at: a second question could be
         # answered with a private address (DNS rebinding).
@@ -91,7 +91,7 @@ class UpstreamConnector:
         return public
 
     def _through(
-        self, upstream: Upstream, request: Request, door: Connections
+        self, upstream: Upstream, request: ProxyRequest, door: Connections
     ) -> tuple[socket.socket, bytes]:
         """The person's proxy resolves the name: what it may reach is its own concern."""
         addresses = list(dict.fromkeys(_resolve(upstream.host, upstream.port)))
@@ -155,7 +155,7 @@ def _connect(addresses: list[str], port: int, door: Connections) -> socket.socke
 # --- the person's own proxy -----------------------------------------------------------
 
 
-def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | None:
+def upstream_for(request: ProxyRequest, environ: Mapping[str, str]) -> Upstream | None:
     """The proxy that the person's environment names for a request, if any.
 
     Raises CannotReach for one that we do not speak with.
@@ -218,7 +218,7 @@ class Connections(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ProxyRequest:
     """What a program asks for."""
 
     host: str

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.repo.lease_text import BOUND, Lease, read_lease, refs_of, write_lease
+from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of, write_lease
 from runner.repo.objects import DURABLE
 from runner.repo.remote import Move, PublishError, Remote, RemoteAwayError, Swap
 from runner.run.landing.lease_standing import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.repo.remote import Swapped
-    from runner.run.landing.lease_standing import Standing
+    from runner.run.landing.lease_standing import LeaseState
 
 _BEATS = 5
 """Renewals within a ttl."""
@@ -71,7 +71,7 @@ class BranchLease:
     run: str = ""
     doing: str = ""
     """What the lease says is being done; the next renewal tells it."""
-    taken_from: Lease | None = field(default=None, init=False)
+    taken_from: LeaseHolder | None = field(default=None, init=False)
     """Who held it before, where it was taken over from somebody else."""
     trouble: str = field(default="", init=False)
     """Why nothing more lands, in words; empty while all is well."""
@@ -85,10 +85,10 @@ class BranchLease:
     _remote: Remote = field(init=False)
     _ref: str = field(default="", init=False)
     _value: str | None = field(default=None, init=False)
-    _mine: Lease = field(default=Lease(), init=False)
+    _mine: LeaseHolder = field(default=LeaseHolder(), init=False)
     _tip: str | None = field(default=None, init=False)
     """Where the remote's branch is, as far as is known."""
-    _lost: Lease | None = field(default=None, init=False)
+    _lost: LeaseHolder | None = field(default=None, init=False)
     _sent: set[str] = field(default_factory=set, init=False)
     """Values that were pushed and of which it is not known yet whether they arrived."""
 
@@ -116,12 +116,12 @@ class BranchLease:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def look(self) -> Standing:
+    def look(self) -> LeaseState:
         """How it stands. Raises RemoteAwayError, RunnerError for an address that is none."""
         with Remote(self.repository, self.name, self.environ) as self._remote:
             return self._stand(self._remote.read(*refs_of(self.branch)))
 
-    def _stand(self, seen: Mapping[str, str]) -> Standing:
+    def _stand(self, seen: Mapping[str, str]) -> LeaseState:
         return find_standing(self._remote, self.branch, seen, self.memory, self.seconds)
 
     def take(self, reason: str = "") -> None:
@@ -141,7 +141,7 @@ class BranchLease:
             code=ExitCode.CONFLICT,
         )
 
-    def take_by_hand(self, reason: str) -> tuple[Standing, PublishError | None]:
+    def take_by_hand(self, reason: str) -> tuple[LeaseState, PublishError | None]:
         """Take it for this clone's next run, from whoever holds it.
 
         Return how it stood before, and what keeps that run from beginning.
@@ -167,14 +167,14 @@ class BranchLease:
                 self._remote.swap(Move(there.ref, there.value, None))
             self.memory.keep_token("")
 
-    def _swap_in(self, there: Standing, seen: Mapping[str, str], reason: str) -> bool:
+    def _swap_in(self, there: LeaseState, seen: Mapping[str, str], reason: str) -> bool:
         """One try to take it as it was seen; False where it moved meanwhile.
 
         Raises PublishError where the remote takes neither ref.
         """
         token = effects.new_id()
         now = effects.timestamp()
-        self._mine = Lease(
+        self._mine = LeaseHolder(
             holder=person_name(self.environ),
             host=host_name(),
             run=self.run,
@@ -264,7 +264,7 @@ class BranchLease:
             self._lose(value)
 
     def _lose(self, value: str | None) -> None:
-        self._lost = Lease()
+        self._lost = LeaseHolder()
         if value is not None:
             with suppress(RunnerError):
                 self._lost = read_lease(self._remote.read_message(self._ref, value, BOUND))
@@ -283,7 +283,7 @@ class BranchLease:
         return self._mine.who
 
     @property
-    def lost_to(self) -> Lease | None:
+    def lost_to(self) -> LeaseHolder | None:
         """Who holds it now, where it was lost."""
         return self._lost
 

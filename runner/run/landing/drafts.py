@@ -22,7 +22,7 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from runner.journal.task_state import Held
+    from runner.journal.task_state import HeldWork
     from runner.model import Change, Finding, Outcome, Task
     from runner.plan import edit
     from runner.repo.read import Repository
@@ -94,7 +94,7 @@ def draft_of_tried(repository: Repository, task: Task, attempts: Container[int])
     return draft(repository, task.id, task.title, base, kept, message)
 
 
-class Kept(NamedTuple):
+class DraftedWork(NamedTuple):
     """Work of an attempt that did not pass."""
 
     commit: str
@@ -102,12 +102,12 @@ class Kept(NamedTuple):
     """Where it is kept, in words."""
 
 
-def read_kept(repository: Repository, task: str, branch: str) -> Kept | None:
+def read_kept(repository: Repository, task: str, branch: str) -> DraftedWork | None:
     """The draft branch of a task, else what its last failed attempt came to; None without both."""
     if branch and (commit := find_draft(repository, task, branch)):
-        return Kept(commit, branch)
+        return DraftedWork(commit, branch)
     commit = read_ref(repository, _tried(repository, task))
-    return Kept(commit, "its last attempt") if commit else None
+    return DraftedWork(commit, "its last attempt") if commit else None
 
 
 def drop_tried(repository: Repository, task: str) -> None:
@@ -138,7 +138,7 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
     return name
 
 
-def load_held_changes(repository: Repository, held: Held) -> tuple[Change, ...] | None:
+def load_held_changes(repository: Repository, held: HeldWork) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
     commit = read_ref(repository, find_own_name(repository, held.ref))
     return None if commit is None else changes_between(repository, held.base or None, commit)

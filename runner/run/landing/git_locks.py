@@ -47,13 +47,10 @@ def move_branch(
 ) -> bool:
     """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
 
-    `index` is the one that belongs to the commit: it hears that the branch has moved.
-
-    False as well where another git's collection took the commit: it has to be made again.
-
-    Where the branch is published, that of the remote moves first: PublishError where it did not,
-    and RunnerError where that is not known. Raises RunnerError where nothing moved and git cannot
-    lock it however often we try: the same changes would be proven again without end.
+    `index` is the commit's own and is told of the move. False also means that another git's
+    collection took the commit, which must be made again. A published branch moves in the remote
+    first: PublishError where it did not, RunnerError where that is unknown. Raises RunnerError if
+    git cannot lock an unmoved branch after many tries: the same proof would repeat without end.
     """
     if repository.publish is not None:
         # The remote first: of a commit that is there alone the next run knows (the ref of what was

@@ -96,7 +96,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class InTheWay:
+class FilesInTheWay:
     """A person's edits or untracked files stand where the task wants to write."""
 
     paths: tuple[str, ...]
@@ -123,7 +123,7 @@ class Unavailable:
     message: str
 
 
-Refusal: TypeAlias = Moved | Conflict | InTheWay | Filtered | Elsewhere | Unavailable
+Refusal: TypeAlias = Moved | Conflict | FilesInTheWay | Filtered | Elsewhere | Unavailable
 Result: TypeAlias = Landed | Refusal
 
 
@@ -220,7 +220,7 @@ class Lander:
         if filtered:
             return Filtered(filtered)
         blocked = safe_io.in_the_way(self.root, outcome.changes, converts=self._converts)
-        return InTheWay(blocked) if blocked else None
+        return FilesInTheWay(blocked) if blocked else None
 
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
         """A task's commit on `parent`, with its evidence; it is on no branch yet."""

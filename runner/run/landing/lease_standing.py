@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.repo.lease_text import BOUND, Lease, read_lease, refs_of
+from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of
 from runner.repo.remote import PublishError
 from runner.text.display import display
 
@@ -30,14 +30,14 @@ _OPEN = "open "
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LeaseState:
     """How the lease of a branch stands in the remote."""
 
     ref: str
     """Where it is, or would be."""
     value: str | None
     """The object that says it; None where nobody holds it."""
-    lease: Lease
+    lease: LeaseHolder
     is_own: bool
     """Whether this clone took it."""
     unchanged: float
@@ -115,7 +115,7 @@ def person_name(environ: Mapping[str, str]) -> str:
 
 def find_standing(
     remote: Remote, branch: str, seen: Mapping[str, str], memory: LeaseMemory, seconds: float
-) -> Standing:
+) -> LeaseState:
     """How a branch's lease stands, of its two places where somebody holds it.
 
     `seen` are the remote's refs, `seconds` the own ttl: a holder that asks for more has it.
@@ -128,17 +128,19 @@ def find_standing(
             unchanged, token = memory.time_unchanged(ref, value), memory.token
             own = bool(token) and (lease.token, lease.host) == (token, host_name())
             over = unchanged >= max(seconds, lease.patience)
-            found.append(Standing(ref, value, lease, own, unchanged, over))
+            found.append(LeaseState(ref, value, lease, own, unchanged, over))
     # Of two places the one decides that somebody else holds: it comes first.
     found.sort(key=lambda one: one.is_own or one.is_over)
-    free = Standing(refs_of(branch)[0], None, Lease(), is_own=False, unchanged=0.0, is_over=True)
+    free = LeaseState(
+        refs_of(branch)[0], None, LeaseHolder(), is_own=False, unchanged=0.0, is_over=True
+    )
     return next(iter(found), free)
 
 
 # --- words ----------------------------------------------------------------------------
 
 
-def make_held_error(name: str, branch: str, there: Standing, seconds: float) -> PublishError:
+def make_held_error(name: str, branch: str, there: LeaseState, seconds: float) -> PublishError:
     """Somebody builds the branch: who, since when, what, and what may be done."""
     patience = max(seconds, there.lease.patience)
     return PublishError(

@@ -27,7 +27,7 @@ else:
 SUBJECT = "chore(runner): record"
 
 
-class Document(Protocol):
+class RunDocument(Protocol):
     """A file that the runner writes into."""
 
     @property
@@ -65,16 +65,15 @@ def record(
     repository: Repository,
     root: Path,
     branch: Head,
-    documents: Sequence[Document],
+    documents: Sequence[RunDocument],
     trailers: Iterable[tuple[str, str]] = (),
     last: LastRecord | None = None,
 ) -> str | None:
-    """Commit what the runner wrote into its documents; gives the commit, or None for none.
+    """Commit what the runner wrote into its documents; return the commit, or None for none.
 
     A person's tracked file is committed as HEAD has it plus our spans; an untracked one stays so.
-    It takes the place of the last record where nobody else knows that (`find_amendable`).
-    When another branch is checked out, the branch moves under us, or that of a remote that it is
-    published to does not, nothing is committed: the next run records it.
+    The last record is replaced if nobody else knows it (`find_amendable`). If the branch changed or
+    moved, or its published remote did not move, nothing is committed: the next run records it.
     """
     head = repository.head()
     if head.ref != branch.ref:
@@ -176,7 +175,7 @@ def find_checked_in(repository: Repository, since: str) -> frozenset[str]:
     )
 
 
-def _write(repository: Repository, root: Path, head: Head, document: Document) -> _Write | None:
+def _write(repository: Repository, root: Path, head: Head, document: RunDocument) -> _Write | None:
     file = root / document.path
     if not file.is_file():
         return None

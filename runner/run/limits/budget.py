@@ -36,7 +36,7 @@ MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """The most that may be used; None where nothing is set."""
 
     minutes: float | None = None
@@ -45,7 +45,7 @@ class Limits:
     tool_calls: int | None = None
 
 
-_NO_LIMITS = Limits()
+_NO_LIMITS = BudgetLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Measure(NamedTuple):
         return f"{self.used:,.0f} of {self.limit:,.0f} {self.name}"
 
 
-def measures(limits: Limits, spent: Spent) -> Iterator[Measure]:
+def measures(limits: BudgetLimits, spent: Spent) -> Iterator[Measure]:
     """Each limit that is set, with what was used of it."""
     rows = (
         ("minutes", spent.seconds / MINUTE, limits.minutes),
@@ -92,12 +92,12 @@ def measures(limits: Limits, spent: Spent) -> Iterator[Measure]:
     yield from (Measure(name, used, limit) for name, used, limit in rows if limit is not None)
 
 
-def find_exhausted(limits: Limits, spent: Spent) -> Measure | None:
+def find_exhausted(limits: BudgetLimits, spent: Spent) -> Measure | None:
     """The first limit of which nothing is left."""
     return next((one for one in measures(limits, spent) if one.is_over), None)
 
 
-def allowance(*both: tuple[Limits, Spent], names: Sequence[str] = ()) -> Allowance:
+def allowance(*both: tuple[BudgetLimits, Spent], names: Sequence[str] = ()) -> Allowance:
     """What is left of all these limits together: the least of each.
 
     `names` are what the settings of each of them begin with; empty for the task's own.
@@ -116,7 +116,7 @@ def allowance(*both: tuple[Limits, Spent], names: Sequence[str] = ()) -> Allowan
 
 
 def _settings(
-    both: Sequence[tuple[Limits, Spent]], names: Sequence[str]
+    both: Sequence[tuple[BudgetLimits, Spent]], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Of each limit that a setting holds, which one leaves the least."""
     for of in ("tokens", "dollars", "tool_calls", "minutes"):
@@ -146,10 +146,10 @@ def _whole(left: Iterator[float | None]) -> int | None:
 # --- whose ----------------------------------------------------------------------------
 
 
-def of_task(task: Task, settings: Settings) -> Limits:
+def of_task(task: Task, settings: Settings) -> BudgetLimits:
     """The limits of a task, all attempts together: its own Budget, else the settings'."""
     own = task.budget
-    return Limits(
+    return BudgetLimits(
         minutes=settings.minutes if own.minutes is None else own.minutes,
         tokens=settings.tokens if own.tokens is None else own.tokens,
         dollars=settings.dollars if own.dollars is None else own.dollars,
@@ -157,9 +157,9 @@ def of_task(task: Task, settings: Settings) -> Limits:
     )
 
 
-def of_attempt(settings: Settings) -> Limits:
+def of_attempt(settings: Settings) -> BudgetLimits:
     """The limits of any one attempt."""
-    return Limits(
+    return BudgetLimits(
         settings.attempt_minutes,
         settings.attempt_tokens,
         settings.attempt_dollars,
@@ -167,9 +167,9 @@ def of_attempt(settings: Settings) -> Limits:
     )
 
 
-def of_run(settings: Settings) -> Limits:
+def of_run(settings: Settings) -> BudgetLimits:
     """The limits of a run, all its tasks together."""
-    return Limits(
+    return BudgetLimits(
         settings.run_minutes, settings.run_tokens, settings.run_dollars, settings.run_tool_calls
     )
 
@@ -261,7 +261,7 @@ class RunBudget:
         in_all = sum(self._open.values(), self.usage)
         self._warn("the run", of_run(self.settings), in_all)
 
-    def _warn(self, who: str, limits: Limits, usage: Usage) -> None:
+    def _warn(self, who: str, limits: BudgetLimits, usage: Usage) -> None:
         for one in measures(replace(limits, minutes=None), Spent(usage=usage)):
             if one.is_near and (who, one.name) not in self._warned:
                 self._warned.add((who, one.name))

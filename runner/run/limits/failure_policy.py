@@ -48,7 +48,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class FailureAction:
     """What is done about one class of failure."""
 
     tries: int
@@ -58,11 +58,13 @@ class Course:
     """Why the task is BLOCKED once they are used up."""
 
 
-COURSES: Mapping[Failure, Course] = {
-    Failure.TRANSIENT: Course(5, Pause(1, 2, 60, 0.2), Reason.TOOL),
-    Failure.DETERMINISTIC: Course(1, None, Reason.TOOL),
-    Failure.SEMANTIC: Course(3, Pause(5, 1.5, 30, 0.1), Reason.CHECKS),
-    Failure.INFRASTRUCTURE: Course(0, None, Reason.CHECKS),  # the journal says where to go on
+COURSES: Mapping[Failure, FailureAction] = {
+    Failure.TRANSIENT: FailureAction(5, Pause(1, 2, 60, 0.2), Reason.TOOL),
+    Failure.DETERMINISTIC: FailureAction(1, None, Reason.TOOL),
+    Failure.SEMANTIC: FailureAction(3, Pause(5, 1.5, 30, 0.1), Reason.CHECKS),
+    Failure.INFRASTRUCTURE: FailureAction(
+        0, None, Reason.CHECKS
+    ),  # the journal says where to go on
 }
 
 

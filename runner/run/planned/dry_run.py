@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class DrySession:
     """One call of the implementer: what for, and what came of it."""
 
     kind: str
@@ -55,7 +55,7 @@ class Trial:
     base: str
     plan: TaskPlan | None
     """The plan it was executed by: an approved one, or the one that was just made."""
-    sessions: tuple[Session, ...]
+    sessions: tuple[DrySession, ...]
 
     @property
     def outcome(self) -> Outcome:
@@ -104,13 +104,13 @@ def without_review(settings: Settings) -> Settings:
 
 def try_task(task: Task, preparation: Preparation, work: Callable[[Assignment], Outcome]) -> Trial:
     """Plan where that comes first, then build all phases; `work` has one assignment worked on."""
-    sessions: list[Session] = []
+    sessions: list[DrySession] = []
     plans = preparation.plans
     if plans is not None:
         plans.may_begin(task)  # an earlier plan that waits is as good as approved here
     assignment = preparation.assignment(task)
     if assignment.mode is Mode.PLAN:
-        sessions.append(Session(assignment.kind, work(assignment)))
+        sessions.append(DrySession(assignment.kind, work(assignment)))
         planned = sessions[-1].outcome
         if planned.ending is not Ending.PASSED or planned.plan is None or plans is None:
             return Trial(task, assignment.base, None, tuple(sessions))
@@ -119,7 +119,7 @@ def try_task(task: Task, preparation: Preparation, work: Callable[[Assignment], 
         assignment = preparation.assignment(task)
     while True:
         outcome = work(assignment)
-        sessions.append(Session(assignment.kind, outcome))
+        sessions.append(DrySession(assignment.kind, outcome))
         if not assignment.is_partial or outcome.ending is not Ending.PASSED:
             return Trial(task, assignment.base, assignment.plan, tuple(sessions))
         assignment = _next_phase(preparation, assignment, outcome)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.gates.base import Proved
-    from runner.gates.registry import Proven
+    from runner.gates.registry import TaskProof
     from runner.journal.state import RunState
-    from runner.journal.task_state import Kept, Planned
+    from runner.journal.task_state import BuiltPhases, Planned
     from runner.model import Change, Finding, Outcome, Task, TaskPlan
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment, WorkerContext
@@ -100,7 +100,7 @@ def phase_text(plan: TaskPlan, phase: int) -> str:
 _FOLDER = "phases"
 
 
-def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven:
+def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
     """Run the gates on an unfinished tree: failures are reported, and refuse nothing yet."""
     site.reset(assignment.base)
     site.scratch.apply(outcome.changes)
@@ -140,7 +140,7 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
     return name
 
 
-def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
+def restate_kept(repository: Repository, kept: BuiltPhases, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
     commit = read_ref(repository, find_own_name(repository, kept.ref))
     if commit is None:

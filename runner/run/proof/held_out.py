@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
-from runner.gates.registry import Proven
+from runner.gates.registry import TaskProof
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
 from runner.held_out.workspace import PLAIN_FILE
@@ -59,8 +59,8 @@ def _digests(assignment: Assignment) -> list[str]:
 
 
 def prove_held_out(
-    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven
-) -> Proven:
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof
+) -> TaskProof:
     """Return the proof with what the held-out contracts say, where its visible checks passed."""
     refused = any(one.refuses and not one.asks for one in proven.findings)
     here = site.held_out
@@ -109,7 +109,7 @@ def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) ->
     if site.held_out is not None and assignment.implementer is not None:
         store = site.held_out.store
         store.note_attempt(assignment.task.id, _digests(assignment), enclosed=outcome.enclosed)
-    proven = Proven(proofs=outcome.proofs)
+    proven = TaskProof(proofs=outcome.proofs)
     found = prove_held_out(assignment, site, outcome, proven)
     refused = any(one.refuses for one in found.findings)
     missing = any(one.check == MISSING for one in found.findings)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from runner.process.base import Place
     from runner.repo.read import Repository
     from runner.run.assignment import WorkerContext
-    from runner.run.proof.verification import Job, Plan, Subject
+    from runner.run.proof.verification import CheckJob, Subject, VerificationPlan
     from runner.run.worker_setup import WorkerSetup
 
-    Row = tuple[Job, str, Check, Proved]
+    Row = tuple[CheckJob, str, Check, Proved]
     from collections.abc import Iterable
 
     from runner.model import Coverage
@@ -64,7 +64,7 @@ class Inspection:
             1, self.workshop.site, inline=True
         )  # it only tells what is cancelled
 
-    def verify(self, plan: Plan) -> Verified:
+    def verify(self, plan: VerificationPlan) -> Verified:
         """Run every job of the plan. KeyboardInterrupt ends what runs, and is raised again."""
         results = [one for found in self._all(plan) for one in found]
         tasks, ran = inspect(plan, results)
@@ -77,7 +77,7 @@ class Inspection:
             seconds=round(effects.monotonic() - self._began, 3),
         )
 
-    def _all(self, plan: Plan) -> Iterator[list[Row]]:
+    def _all(self, plan: VerificationPlan) -> Iterator[list[Row]]:
         if not plan.jobs:
             return
         work = self._own_work(plan)
@@ -98,7 +98,7 @@ class Inspection:
             for site in sites:
                 site.close()
 
-    def _own_work(self, plan: Plan) -> Mapping[str, OwnWork]:
+    def _own_work(self, plan: VerificationPlan) -> Mapping[str, OwnWork]:
         """By task what all its landings made that stands, of those whose tests run."""
         landings = Landings(self.repository)
         asked = {
@@ -129,7 +129,7 @@ class Inspection:
     # --- one job ----------------------------------------------------------------------
 
     def _run(
-        self, job: Job, free: SimpleQueue[WorkerContext], work: Mapping[str, OwnWork]
+        self, job: CheckJob, free: SimpleQueue[WorkerContext], work: Mapping[str, OwnWork]
     ) -> list[Row]:
         site = free.get()
         try:
@@ -137,7 +137,9 @@ class Inspection:
         finally:
             free.put(site)
 
-    def _steps(self, job: Job, site: WorkerContext, work: Mapping[str, OwnWork]) -> Iterator[Row]:
+    def _steps(
+        self, job: CheckJob, site: WorkerContext, work: Mapping[str, OwnWork]
+    ) -> Iterator[Row]:
         known: dict[object, tuple[Check, Proved]] = {}
         for one, steps in job.steps:
             context = self._bench(one, site, shared=bool(job.owners))
@@ -233,7 +235,7 @@ def make_context(
     )
 
 
-def _about(plan: Plan) -> str:
+def _about(plan: VerificationPlan) -> str:
     return plan.subjects[0].task.id if len(plan.subjects) == 1 else "the whole tree"
 
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.gates.base import Check
-    from runner.gates.registry import Proven
+    from runner.gates.registry import TaskProof
     from runner.journal.events import Event as Happening
     from runner.model import Change, Finding, Outcome, Proof
     from runner.run.assignment import Assignment, WorkerContext
 
 
-def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven:
+def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
     """Run test contracts and gates on exactly what would land.
 
     Whatever else an implementer's commands left (ignored files, caches) is taken away first: it
@@ -86,7 +86,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     )
 
 
-def weigh_own(own: Proven, context: GateContext, site: WorkerContext) -> Proven:
+def weigh_own(own: TaskProof, context: GateContext, site: WorkerContext) -> TaskProof:
     """Weigh the results of a task's own checks, and find what of them does not count."""
     written = [change.path for change in context.changes]
     proofs = weigh_proofs(context.task, own.proofs, own.observed, written, own.unshown)
@@ -111,7 +111,9 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
     return tuple(marked if one is first else one for one in findings)
 
 
-def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven | None:
+def prove_standing(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome
+) -> TaskProof | None:
     """The proof of a check of which every command passed on this tree; None where one must run."""
     task, memory = assignment.task, site.memory
     if memory is None or task.contracts or find_examples(task) or not task.test_contracts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.registry import FAMILIES, Family
+from runner.gates.registry import FAMILIES, CheckFamily
 from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, Network, Proof, Severity, Verdict
 from runner.model.work import UNREAD
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Finding, Task
 
-    Step: TypeAlias = "tuple[Family, Check]"
+    Step: TypeAlias = "tuple[CheckFamily, Check]"
 
 Key: TypeAlias = "tuple[str, str, Network]"
 """What makes two checks one: their kind, their command and what it may reach."""
@@ -40,7 +40,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CheckJob:
     """Checks that run one after the other in one scratch tree."""
 
     steps: tuple[tuple[Subject, tuple[Step, ...]], ...]
@@ -120,11 +120,11 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VerificationPlan:
     """What has to run for a verification, and what need not."""
 
     subjects: tuple[Subject, ...]
-    jobs: tuple[Job, ...]
+    jobs: tuple[CheckJob, ...]
     remembered: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
     """By task the proofs that need not run again."""
     untouched: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ class Plan:
         return sum(bool(check.command) for job in self.jobs for _, check in _steps(job))
 
 
-def _steps(job: Job) -> list[Step]:
+def _steps(job: CheckJob) -> list[Step]:
     return [step for _, steps in job.steps for step in steps]
 
 
@@ -148,7 +148,7 @@ def plan_for(
     settings: Settings,
     is_this: Callable[[TaskState], bool] = lambda _known: False,
     untouched: Collection[str] = (),
-) -> Plan:
+) -> VerificationPlan:
     """Every check once, but for those that passed on this very tree: `is_this` knows whose did.
 
     Nor do the own checks of `untouched` tasks run again; gates do, since they look at the whole.
@@ -195,7 +195,7 @@ def plan_for(
         mine = tuple(step for step in steps if not _is_shared(step[1]))
         if mine:
             own.append((one, mine))
-    return Plan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered, kept)
+    return VerificationPlan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered, kept)
 
 
 def _own_proofs(known: TaskState) -> Iterator[Proof]:
@@ -229,17 +229,17 @@ def key_of(check: Check) -> Key:
     return (kind.rstrip("-0123456789"), check.command, check.network)
 
 
-def _of_all(shared: Mapping[Key, list[tuple[Subject, Step]]]) -> list[Job]:
+def _of_all(shared: Mapping[Key, list[tuple[Subject, Step]]]) -> list[CheckJob]:
     """A job for each shared command, run as that of the task that was DONE last."""
     jobs = []
     for uses in shared.values():
         last, step = max(uses, key=lambda use: use[0].known.done_at)
         owners = tuple(dict.fromkeys(one.task.id for one, _ in uses))
-        jobs.append(Job(((last, (step,)),), owners))
+        jobs.append(CheckJob(((last, (step,)),), owners))
     return jobs
 
 
-def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[Job]:
+def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[CheckJob]:
     """A job for each task, but one for all those that share the command of a test."""
     groups: list[list[tuple[Subject, tuple[Step, ...]]]] = []
     at: dict[Key, int] = {}
@@ -255,7 +255,7 @@ def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[Job]:
             at |= {key: home for key, group in at.items() if group == other}
         groups[home].append(entry)
         at |= dict.fromkeys(keys, home)
-    return [Job(tuple(group)) for group in groups if group]
+    return [CheckJob(tuple(group)) for group in groups if group]
 
 
 # --- what it says ---------------------------------------------------------------------
@@ -286,7 +286,7 @@ def _answered(findings: Iterable[Finding], known: TaskState) -> Iterator[Finding
 
 
 def inspect(
-    plan: Plan, results: Iterable[tuple[Job, str, Check, Proved]]
+    plan: VerificationPlan, results: Iterable[tuple[CheckJob, str, Check, Proved]]
 ) -> tuple[tuple[Inspected, ...], int]:
     """Return each task's inspection from its checks' results, and how many commands ran."""
     heard: dict[str, list[Proved]] = {}
@@ -313,7 +313,7 @@ def _refuses(proved: Proved) -> bool:
     return bad or any(finding.refuses for finding in proved.findings)
 
 
-def _inspect_task(one: Subject, plan: Plan, results: list[Proved]) -> Inspected:
+def _inspect_task(one: Subject, plan: VerificationPlan, results: list[Proved]) -> Inspected:
     before = plan.remembered.get(one.task.id, ())
     found = tuple(proved.proof for proved in results if proved.proof)
     measured = next((proved.coverage for proved in results if proved.coverage), None)

@@ -136,7 +136,7 @@ def _break(change: Changed) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StaleVerdict:
     """What becomes of a task that is STALE through others."""
 
     proves: bool
@@ -316,24 +316,24 @@ class EarlyCutoff:
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
         stale_again(self.journal, known, text, via=via)
 
-    def _verdict(self, id_: str) -> Verdict:
+    def _verdict(self, id_: str) -> StaleVerdict:
         state = self.journal.state
         known = state.task(id_)
         if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
-            return Verdict(proves=False)  # it was edited itself, or nothing proved it
+            return StaleVerdict(proves=False)  # it was edited itself, or nothing proved it
         # Who made it STALE counts even where the plan knows no way between the two any more.
         via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
         anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
-            return Verdict(proves=False)
+            return StaleVerdict(proves=False)
         texts = []
         for one in anew:
             offered = self._offerings.compare(self.tasks[one], known)
             text = f"{one} {_how(offered)} and {offered.text}"
             if not offered.same and not _is_check(self.tasks[id_]):
-                return Verdict(proves=False, asks=anew, text=text)
+                return StaleVerdict(proves=False, asks=anew, text=text)
             texts.append(text)
-        return Verdict(proves=True, text="; ".join(texts))
+        return StaleVerdict(proves=True, text="; ".join(texts))
 
     @cached_property
     def _offerings(self) -> TaskExports:

@@ -138,7 +138,7 @@ _ROUNDS = 3
 _AGAIN = "fix the task, then approve it again"
 
 
-class Work(Protocol):
+class AssignmentWork(Protocol):
     """Has one assignment worked on to its end; the engine's part."""
 
     def __call__(self, assignment: Assignment) -> Outcome:
@@ -152,7 +152,7 @@ class GroupBuild:
     preparation: Preparation
     settlement: OutcomeHandler
     lander: Lander
-    work: Work
+    work: AssignmentWork
     pace: Pace
 
     def build(self, group: Sequence[Task]) -> bool:

@@ -1,15 +1,12 @@
 """Whether a task's own tests would end the same on a branch that moved: then they need not run.
 
-Only where it is known what they ran, and nothing of that, nor what may lead to it, has changed.
-In any doubt they run again. So do contracts, which stand where the tests beside them do and nothing
-that changed leads to their document or to the code behind it. Everything else of the proof
-(compilers, gates, tests of other tasks) looks at the tree as a whole, and always runs on the merged
-one.
+That needs what they ran to be known, and unchanged with all that may lead to it. In any doubt they
+run again. Contracts are reused with the tests beside them, if no change leads to their document or
+the code behind it. All else of the proof (compilers, gates, tests of other tasks) always runs on
+the merged tree.
 
-Contracts that a change reaches, and how test contracts did before.
-
-Contracts are reached by their documents, their instances and the code behind them; what the journal
-tells of earlier runs of tests says what fails soonest.
+Changes reach a contract by its document, its instances and the code behind them. The journal of
+earlier runs shows which tests fail soonest.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
-from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
+from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
@@ -123,7 +120,7 @@ def explain_reach(
     task: Task, outcome: Outcome, changes: Sequence[Changed], knowledge: Knowledge
 ) -> str:
     """How changes reach what a task's tests ran, on the tree that `knowledge` is of; "" if not."""
-    from runner.impact.answer import Dependents, Width, judge
+    from runner.impact.answer import Depth, Width, judge
 
     changed = {one.path for one in changes}
     for row in outcome.observed:
@@ -131,7 +128,7 @@ def explain_reach(
             return f"{row.contract} ran {row.path}, which has changed"
     # Transitive, whatever the settings say: here a dependent that was passed over would be a proof
     # that nobody made.
-    answer = judge(changes, knowledge, Width(Dependents.TRANSITIVE))
+    answer = judge(changes, knowledge, Width(Depth.TRANSITIVE))
     if answer.doubts:
         return answer.doubts[0].text
     mine = (one for one in answer.affected if one.task == task.id)
@@ -150,7 +147,7 @@ def explain_contracts(
     if why := _explain_open(task, outcome.proofs, knowledge):
         return why
     # Transitive, as above.
-    width = Width(Dependents.TRANSITIVE)
+    width = Width(Depth.TRANSITIVE)
     held = touched_contracts.Held((task,))
     return next((at.why for at in find_reached_contracts(changes, knowledge, width, held)), "")
 
@@ -179,9 +176,9 @@ def find_untouched(
     Everything their tests executed is as it was then, and no change between the two trees reaches
     them in another way: by imports, inputs, settings of the tests, contracts or files they own.
     """
-    from runner.impact.answer import Dependents, Kind, Width, judge
+    from runner.impact.answer import Basis, Depth, Width, judge
 
-    width = Width(Dependents.TRANSITIVE)
+    width = Width(Depth.TRANSITIVE)
     tasks = {task.id: (task, known) for task, known in done if known.verified and known.tree}
     held = touched_contracts.Held(task for task, _ in tasks.values())
     found, reached, later = set[str](), set[str](), head
@@ -202,7 +199,7 @@ def find_untouched(
         # What was executed is asked below, of the tree as it is now: a test that ran again on a
         # later change counts from there.
         ways = ((one.task, one.reasons) for one in answer.affected)
-        reached |= {at for at, whys in ways if any(one.kind is not Kind.OBSERVED for one in whys)}
+        reached |= {at for at, whys in ways if any(one.kind is not Basis.OBSERVED for one in whys)}
         reached |= {one.task for one in find_reached_contracts(changes, knowledge, width, held)}
         is_seen = partial(knowledge.observed.is_current, id_, holds=holds)
         unseen = explain_unseen(task, known.proofs, is_seen)
@@ -295,7 +292,7 @@ def find_reached_contracts(
                 yield ReachedContract(one.task, one.name, change.path, change.first_line, why)
 
 
-def with_contracts(answer: Answer, kept: Sequence[ReachedContract]) -> Answer:
+def with_contracts(answer: Impacted, kept: Sequence[ReachedContract]) -> Impacted:
     """An answer with these contracts among what may change result."""
     by_task: dict[str, list[ReachedContract]] = {}
     for one in kept:
@@ -303,7 +300,7 @@ def with_contracts(answer: Answer, kept: Sequence[ReachedContract]) -> Answer:
     known = {one.task for one in answer.affected}
     joined = tuple(_join(one, by_task.get(one.task, ())) for one in answer.affected)
     more = (_join(Affected(id_, (), ()), by_task[id_]) for id_ in by_task if id_ not in known)
-    return Answer((*joined, *more), filter_decided(answer.doubts, kept))
+    return Impacted((*joined, *more), filter_decided(answer.doubts, kept))
 
 
 def filter_decided(doubts: Iterable[Why], kept: Iterable[ReachedContract]) -> tuple[Why, ...]:
@@ -319,13 +316,13 @@ def _nobody(doubt: Why) -> bool:
 
 def _join(one: Affected, kept: Iterable[ReachedContract]) -> Affected:
     kept = tuple(kept)
-    reasons = (Why(Kind.CONTRACTS, at.path, at.line, at.why) for at in kept)
+    reasons = (Why(Basis.CONTRACTS, at.path, at.line, at.why) for at in kept)
     new = (why for why in reasons if (why.kind, why.path) not in _reasons_by_path(one))
     names = tuple(at.name for at in kept)
     return replace(one, contracts=(*one.contracts, *names), reasons=(*one.reasons, *new))
 
 
-def _reasons_by_path(one: Affected) -> Mapping[tuple[Kind, str], Why]:
+def _reasons_by_path(one: Affected) -> Mapping[tuple[Basis, str], Why]:
     return {(why.kind, why.path): why for why in one.reasons}
 
 
@@ -336,5 +333,5 @@ def _matters(one: Touching, at: Reached) -> bool:
 
 def _find_reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
     """The changed file, and what imports it, as far as is asked."""
-    deepest = 1 if width.dependents is Dependents.DIRECT else None
+    deepest = 1 if width.dependents is Depth.DIRECT else None
     return reach.find_reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))

@@ -16,7 +16,7 @@ from runner.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed
-from runner.impact.store import Store
+from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations, hit
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -198,11 +198,11 @@ class Tracer:
 
     def _find_suspects(self, outcome: Outcome) -> tuple[Traced, ...] | None:
         """What may change result; None where nobody can say: then everything counts."""
-        from runner.impact.answer import Dependents, Width, judge
+        from runner.impact.answer import Depth, Width, judge
 
         if self._trouble:
             return None
-        width = Width(Dependents(self.settings.changed_dependents), self.settings.conservative)
+        width = Width(Depth(self.settings.changed_dependents), self.settings.conservative)
         with self._guard_border():
             change = self._change(outcome)
             knowledge = self._load_knowledge(outcome.base, change)
@@ -270,7 +270,7 @@ class Tracer:
 
     @cached_property
     def _observations(self) -> Observations:
-        store = Store(self.cache)
+        store = ImpactStore(self.cache)
         self.repository.on_close(store.close)
         return Observations(store)
 

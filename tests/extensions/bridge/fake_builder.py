@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from runner.extensions.bridge.builder import BuildFacts, Ended, TaskRow
+from runner.extensions.bridge.builder import BuildFacts, CommandExit, IssueTask
 from runner.journal.session_events import DraftProposed
 from runner.model import Status, digest_of
 
-ROW = TaskRow("TASK-008", "Export", Status.DONE, "", "proven by tests", "", "1 of 1 pass")
+ROW = IssueTask("TASK-008", "Export", Status.DONE, "", "proven by tests", "", "1 of 1 pass")
 
 
 class FakeBuilder:
@@ -60,7 +60,7 @@ class FakeBuilder:
         self.planned = self.wish
         self.facts = replace(self.facts, draft=draft, drafts=number)
         self.done.append(f"draft {number}")
-        return Ended(3, "")
+        return CommandExit(3, "")
 
     def approve(self, draft, by):
         if self.facts.draft is not None:
@@ -69,7 +69,7 @@ class FakeBuilder:
 
     def reject(self, draft, reason, place=""):
         if place and place in self.refused:
-            return Ended(0, "")
+            return CommandExit(0, "")
         self.refused.append(place)
         return self._propose(reason)
 
@@ -82,22 +82,22 @@ class FakeBuilder:
         if self.ends:
             row = replace(ROW, status=Status.BLOCKED, note="TC-008 fails @everybody")
             self.facts = replace(self.facts, tasks=(row,))
-            return Ended(self.ends.pop(0), "it failed")
+            return CommandExit(self.ends.pop(0), "it failed")
         self.facts = replace(
             self.facts, tasks=(ROW,), head=self.final, tip=self.final, is_cut_off=False
         )
-        return Ended(0, "")
+        return CommandExit(0, "")
 
     def change(self, task, text):
         if f"change {text}" not in self.done:
             self.done.append(f"change {text}")
             self.facts = replace(self.facts, tasks=(replace(ROW, status=Status.STALE),))
-        return Ended(0, "")
+        return CommandExit(0, "")
 
     def verify(self):
         self.done.append("verify")
         self.facts = replace(self.facts, proven=self.facts.head)
-        return Ended(0, "", {"head": self.facts.head})
+        return CommandExit(0, "", {"head": self.facts.head})
 
     def clear_branch(self):
         self.done.append("clear")

@@ -17,7 +17,7 @@ from runner.extensions.bridge.bridge_round import Bridge, BridgeRequest, Hold
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import GitHub
 from runner.extensions.bridge.issue_clone import CLONE, find_journal
-from runner.extensions.bridge.issue_context import StoppedError
+from runner.extensions.bridge.issue_context import BridgeStoppedError
 
 
 @dataclass
@@ -86,12 +86,12 @@ def test_who_slept_longer_than_its_lease_or_whose_remote_is_away_writes_nothing(
     hold = Hold(20.0, renew)
     for now, is_ours in ((9.0, True), (11.0, True), (20.0, True), (40.0, False), (41.0, True)):
         clock[0] = now
-        with nullcontext() if is_ours else pytest.raises(StoppedError):
+        with nullcontext() if is_ours else pytest.raises(BridgeStoppedError):
             hold.require()
     assert renewed == [11.0, 40.0, 41.0]
     clock[0] = 1000.0
     for _ in "ab":
-        with pytest.raises(StoppedError):
+        with pytest.raises(BridgeStoppedError):
             hold.require()
 
 
@@ -101,7 +101,7 @@ def test_before_every_single_call_that_writes_it_is_asked_whether_it_may(case):
     def count():
         allowed[0] -= 1
         if allowed[0] < 0:
-            raise StoppedError
+            raise BridgeStoppedError
 
     case.label()
     stopped = 0

@@ -7,7 +7,7 @@ from clone_place import Place
 from fake_builder import ROW
 from markdown_it import MarkdownIt
 
-from runner.extensions.bridge.builder import BuildFacts, Ended
+from runner.extensions.bridge.builder import BuildFacts, CommandExit
 from runner.extensions.bridge.comment_text import (
     Memory,
     code,
@@ -27,7 +27,7 @@ def propose(case, text):
     """Have this plan wait, whoever drafted it."""
     digest = digest_of(text.encode())
     draft = DraftProposed(1, "TASK-GRAPH.md", text, digest, ("TASK-008",), case.builder.wish)
-    case.builder._propose = lambda _: Ended(3, "")
+    case.builder._propose = lambda _: CommandExit(3, "")
     case.builder.facts = replace(case.builder.facts, draft=draft, drafts=1)
     return digest.removeprefix("sha256:")[:12]
 

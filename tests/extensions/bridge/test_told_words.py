@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from runner.extensions.bridge.builder import Ended
+from runner.extensions.bridge.builder import CommandExit
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_what_ended_a_build_is_told_at_once_and_nothing_is_begun_again(case, end
     def build(**_):
         case.builder.done.append("build")
         end(case)
-        return Ended(130, "")
+        return CommandExit(130, "")
 
     case.builder.build = build
     assert case.approve() == words

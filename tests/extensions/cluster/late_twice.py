@@ -6,13 +6,13 @@ import time
 from distributed.core import Status
 
 from runner.extensions.cluster import entrypoint
-from runner.extensions.cluster.lease import LATE, STARTED, Lease
-from runner.extensions.cluster.message import Answer, as_bytes, read_job
+from runner.extensions.cluster.lease import LATE, STARTED, JobLease
+from runner.extensions.cluster.message import JobAnswer, as_bytes, read_job
 
 
 def run_job(data):
     job = read_job(data)
-    duty = Lease.of(job.ticket, job.topic)
+    duty = JobLease.of(job.ticket, job.topic)
     duty.tell(STARTED)
     worker = duty.worker
     worker.loop.add_callback(setattr, worker, "status", Status.closing_gracefully)
@@ -21,7 +21,7 @@ def run_job(data):
     for _ in range(2):
         duty.tell(LATE)
     sys.stderr.write("answered twice\n")
-    return as_bytes(Answer(job.ticket, duty.name, kept=True))
+    return as_bytes(JobAnswer(job.ticket, duty.name, kept=True))
 
 
 entrypoint.run_job = run_job

@@ -4,13 +4,13 @@ import sys
 import time
 
 from runner.extensions.cluster import entrypoint
-from runner.extensions.cluster.lease import STARTED, Lease
+from runner.extensions.cluster.lease import STARTED, JobLease
 from runner.extensions.cluster.message import read_job
 
 
 def run_job(data):
     job = read_job(data)
-    Lease.of(job.ticket, job.topic).tell(STARTED)
+    JobLease.of(job.ticket, job.topic).tell(STARTED)
     sys.stderr.write("silent now\n")
     time.sleep(3600)
 

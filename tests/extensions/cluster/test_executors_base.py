@@ -15,7 +15,7 @@ from runner.config.settings import Settings
 from runner.extensions.cluster import message
 from runner.extensions.cluster import object_store as supplies
 from runner.extensions.cluster.message import Ground, Pack, Part
-from runner.extensions.cluster.object_store import ObjectTransfer, Store, in_parts
+from runner.extensions.cluster.object_store import ObjectStore, ObjectTransfer, in_parts
 from runner.model.codec import ShapeError
 from runner.repo.read import Repository
 
@@ -32,7 +32,7 @@ def repository(workplace):
 
 @pytest.fixture
 def store(tmp_path):
-    opened = Store(tmp_path / "cache", GROUND)
+    opened = ObjectStore(tmp_path / "cache", GROUND)
     yield opened
     opened.close()
 
@@ -101,7 +101,7 @@ def test_a_large_pack_arrives_in_pieces_whatever_their_order(
 def test_names_that_lead_elsewhere_are_refused(tmp_path, store):
     for key in ("../x", "", "a/b", ".git"):
         with pytest.raises(ShapeError):
-            Store(tmp_path / "cache", replace(GROUND, key=key))
+            ObjectStore(tmp_path / "cache", replace(GROUND, key=key))
     with pytest.raises(ShapeError):
         store.take_part(Part("../p", 0, 1, b"", "a" * 40))
     with pytest.raises(ShapeError):
@@ -141,13 +141,13 @@ def test_of_many_workers_of_a_machine_one_takes_the_pack_in(
     supply = ObjectTransfer(repository)
     tree = supply.tree_of(workplace.head)
     pack, kept = Pack(supply.pack_for(WORKER, tree), tree), []
-    take = Store._take
+    take = ObjectStore._take
 
     def noted(self, given):
         kept.append(given)
         take(self, given)
 
-    monkeypatch.setattr(Store, "_take", noted)
+    monkeypatch.setattr(ObjectStore, "_take", noted)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(store.take, [pack] * 4))
     assert store.has(tree)
@@ -169,7 +169,7 @@ written = []
 write = lazy_dataclass._init
 lazy_dataclass._init = lambda kind, **said: written.append(kind) or write(kind, **said)
 job = message.read_job(bytes.fromhex(input()))
-message.as_bytes(message.Answer("", "", outcome=None))
+message.as_bytes(message.JobAnswer("", "", outcome=None))
 assert job.ground.name == "shop", job
 assert written == [], written
 """

@@ -17,9 +17,9 @@ from runner.extensions.cluster import channel, entrypoint
 from runner.extensions.cluster.addresses import read_address
 from runner.extensions.cluster.channel import Channels, JobQueue, do_jobs, hand_in
 from runner.extensions.cluster.cluster import Cluster as Real
-from runner.extensions.cluster.lease import LINE, STARTED, Lease, PendingResults
+from runner.extensions.cluster.lease import LINE, STARTED, JobLease, PendingResults
 from runner.extensions.cluster.local_cluster import Certificates
-from runner.extensions.cluster.message import Answer
+from runner.extensions.cluster.message import JobAnswer
 
 # --- on a worker ----------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ class Worker:
 
 
 def a_lease(worker=None):
-    return Lease("ticket", "topic", worker or Worker(), "key")
+    return JobLease("ticket", "topic", worker or Worker(), "key")
 
 
 def test_jobs_are_done_in_their_order_until_the_channel_is_taken_back():
@@ -115,14 +115,16 @@ def test_a_job_whose_task_is_taken_back_leaves_nothing_that_looks_like_an_answer
     monkeypatch, state
 ):
     worker, ended = Worker(), threading.Event()
-    monkeypatch.setattr(Lease, "of", lambda ticket, topic: Lease(ticket, topic, worker, "key"))
+    monkeypatch.setattr(
+        JobLease, "of", lambda ticket, topic: JobLease(ticket, topic, worker, "key")
+    )
     monkeypatch.setattr(entrypoint, "read_job", lambda _data: SimpleNamespace(ticket="t", topic=""))
 
     def work(_job, lease):
         with lease.watch(ended.set, lambda: None):
             worker.state.tasks["key"].state = state
             ended.wait(10 if state == "cancelled" else 0.3)
-        return Answer("", "", kept=True)
+        return JobAnswer("", "", kept=True)
 
     monkeypatch.setattr(entrypoint, "_answer", work)
     said = entrypoint.run_job(b"job")

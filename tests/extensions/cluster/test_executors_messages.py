@@ -15,10 +15,10 @@ from runner.extensions.cluster.addresses import read_address, scheduler_of
 from runner.extensions.cluster.executor import require_private
 from runner.extensions.cluster.lease import PendingResults
 from runner.extensions.cluster.message import (
-    Answer,
     Ground,
     Hired,
     Job,
+    JobAnswer,
     Lacks,
     Log,
     Others,
@@ -133,13 +133,13 @@ def test_a_job_arrives_as_it_was_sent():
     ],
 )
 def test_an_answer_arrives_as_it_was_sent(said):
-    answer = Answer("t-1", "tcp://1.2.3.4:5", **said)
+    answer = JobAnswer("t-1", "tcp://1.2.3.4:5", **said)
     assert read_answer(as_bytes(answer)) == answer
 
 
 def bent(change):
     """An answer's bytes after `change` was made to its JSON."""
-    body, blobs = decode_frame(as_bytes(Answer("t-1", "w", outcome=OUTCOME)))
+    body, blobs = decode_frame(as_bytes(JobAnswer("t-1", "w", outcome=OUTCOME)))
     change(body)
     return encode_frame(body, list(blobs))
 
@@ -147,7 +147,7 @@ def bent(change):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda body: body.update(more=1), "missing or unknown fields of Answer: more"),
+        (lambda body: body.update(more=1), "missing or unknown fields of JobAnswer: more"),
         (lambda body: body["outcome"].pop("tree"), "missing or unknown fields of Outcome: tree"),
         (lambda body: body["outcome"].update(ending="done"), "not a valid Ending"),
         (lambda body: body["outcome"].update(attempt=True), "is not an integer"),
@@ -180,7 +180,7 @@ def test_another_format_names_the_remedy():
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 255), st.booleans())
 def test_no_damaged_byte_gets_through(at, value, cut):
-    data = bytearray(as_bytes(Answer("t-1", "w", outcome=OUTCOME)))
+    data = bytearray(as_bytes(JobAnswer("t-1", "w", outcome=OUTCOME)))
     at %= len(data)
     if cut:
         del data[at:]

@@ -10,7 +10,7 @@ from runner.extensions.cluster import remote_job
 from runner.extensions.cluster.lease import PendingResult
 from runner.extensions.cluster.message import Others, Work
 from runner.extensions.cluster.remote import (
-    Remote,
+    ClusterRemote,
     ask_workers,
     join_others,
     remember_failures,
@@ -114,7 +114,7 @@ def test_who_calls_models_at_a_rate_stays_where_it_is_kept(calls, is_agent, stay
         implementer=who, is_check=False, mode=Mode.EXECUTE, review=ReviewMode.OFF, secrets=()
     )
     place = SimpleNamespace(settings=Settings(model_calls=calls), included=None)
-    assert bool(Remote(None)._stays(given, place)) is stays
+    assert bool(ClusterRemote(None)._stays(given, place)) is stays
 
 
 def joined(suspects, *others):

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from runner.config.settings import Settings
-from runner.extensions.llm.model import ModelLoop, Named
+from runner.extensions.llm.model import ModelLoop, NamedModel
 from runner.writes.pipeline import WriteContext, WriteRules, admit_writes
 
 
@@ -76,7 +76,7 @@ class Chat:
 
     def run(self, *turns, **brief):
         self.script = turns[0] if isinstance(turns[0], Script) else Script(*turns)
-        named = Named("anthropic", "scripted")
+        named = NamedModel("anthropic", "scripted")
         loop = ModelLoop(named, named, self.settings, client=self.script.model)
         outputs = {"outputs": self.outputs} | brief
         return loop.implement(self.shop.brief(**outputs), self.attempt)

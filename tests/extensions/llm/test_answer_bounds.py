@@ -97,7 +97,7 @@ def test_a_server_that_never_stops_talking_is_left_at_once(chat):
 
 
 def _named():
-    from runner.extensions.llm.model import Named
+    from runner.extensions.llm.model import NamedModel
 
-    named = Named("anthropic", "scripted")
+    named = NamedModel("anthropic", "scripted")
     return named, named

@@ -1,12 +1,12 @@
 import pytest
 
-from runner.implementers.agents.transcript import LOOP, Call, Calls
+from runner.implementers.agents.transcript import LOOP, Calls, ToolCall
 
 
 def seen(letters):
     calls = Calls()
     for letter in letters:
-        calls = calls.after(Call(f"tool-{letter.lower()}", f"sha256:{letter}", letter))
+        calls = calls.after(ToolCall(f"tool-{letter.lower()}", f"sha256:{letter}", letter))
     return calls
 
 

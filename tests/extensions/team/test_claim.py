@@ -20,7 +20,7 @@ from runner.extensions.team.build_claim import (
     note_mine,
 )
 from runner.extensions.team.build_queue import (
-    Wanted,
+    BuildOrder,
     answer_build,
     cancel_build,
     find_build,
@@ -43,7 +43,7 @@ GONE = Claimer("gone@there/3", "there", ttl=-1)
 
 
 def queued(store, **fields):
-    return queue_build(store, Wanted(SHOP, "ada@here", **fields))
+    return queue_build(store, BuildOrder(SHOP, "ada@here", **fields))
 
 
 def kinds(store, build):
@@ -175,10 +175,10 @@ def test_a_build_is_not_kept_from_its_worker_by_one_that_nobody_can_begin(store,
     branch = "feature/a" if held == "branch" else "feature/b"
     held_up = queued(store, branch=branch, priority=5)
     tea = replace(SHOP, name="tea")
-    mine = queue_build(store, Wanted(tea, "ada", branch="feature/c"))
+    mine = queue_build(store, BuildOrder(tea, "ada", branch="feature/c"))
     assert claim_build(store, ADA).id == mine.id
     hand_back(store, going, "")
-    queue_build(store, Wanted(tea, "ada", branch="feature/d"))
+    queue_build(store, BuildOrder(tea, "ada", branch="feature/d"))
     assert claim_build(store, ADA).id == held_up.id, "now it can, and goes first"
 
 
@@ -303,5 +303,5 @@ def test_what_a_store_cannot_keep_is_no_store_that_is_away(store):
         cannot.append({"tags": ("a\x00b",)})
     for fields in cannot:
         with pytest.raises(UnfitValueError, match="cannot save this"):
-            queue_build(store, Wanted(SHOP, **{"by": "ada@here"} | fields))
+            queue_build(store, BuildOrder(SHOP, **{"by": "ada@here"} | fields))
     queued(store)

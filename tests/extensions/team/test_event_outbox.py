@@ -9,7 +9,7 @@ from workers import wait_until
 
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import (
-    Wanted,
+    BuildOrder,
     cancel_build,
     find_build,
     queue_build,
@@ -24,7 +24,7 @@ SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z
 
 
 def a_build(store):
-    return queue_build(store, Wanted(SHOP, "ada"))
+    return queue_build(store, BuildOrder(SHOP, "ada"))
 
 
 def lines(number):

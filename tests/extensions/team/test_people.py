@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import (
     Asked,
-    Wanted,
+    BuildOrder,
     answer_build,
     cancel_build,
     find_build,
@@ -128,7 +128,7 @@ def test_a_name_at_a_terminal_and_at_the_page_are_one_person_s():
 
 
 def test_of_four_eyes_who_asked_does_not_approve(store):
-    made = queue_build(store, Wanted(SHOP, "ada@laptop"))
+    made = queue_build(store, BuildOrder(SHOP, "ada@laptop"))
     with pytest.raises(RunnerError, match="four eyes") as told:
         answer_build(store, made, ("approve", "TASK-001", ""), "ada", EYES)
     assert told.value.code is ExitCode.PERSON

@@ -7,7 +7,7 @@ from store_build import a_store
 
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import (
-    Wanted,
+    BuildOrder,
     answer_build,
     cancel_build,
     find_build,
@@ -31,12 +31,12 @@ SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z
 
 def test_a_build_is_queued_with_all_that_was_asked(store):
     made = queue_build(
-        store, Wanted(SHOP, "ada@here", ("TASK-002",), "", 60.0, 3, ("gpu", "big", "gpu"))
+        store, BuildOrder(SHOP, "ada@here", ("TASK-002",), "", 60.0, 3, ("gpu", "big", "gpu"))
     )
     assert made.branch == f"feature/{made.short}"
     assert (made.tasks, made.tags, made.state) == (("TASK-002",), ("big", "gpu"), "PENDING")
     assert find_build(store, made.short[:6]) == find_build(store, made.id) == made
-    other = queue_build(store, Wanted(SHOP, "eve@there"))
+    other = queue_build(store, BuildOrder(SHOP, "eve@there"))
     assert [one.id for one in list_builds(store, every=False)] == [other.id, made.id]
     assert list_builds(store, "shop", every=True)[1] == made
     assert list_builds(store, "other", every=True) == ()
@@ -47,21 +47,21 @@ def test_a_build_is_queued_with_all_that_was_asked(store):
 
 def test_the_branch_that_builds_begin_on_is_only_landed_on_where_that_is_meant(store):
     with pytest.raises(RunnerError, match="workers do not land on") as told:
-        queue_build(store, Wanted(SHOP, "ada", branch="main"))
+        queue_build(store, BuildOrder(SHOP, "ada", branch="main"))
     assert told.value.code is ExitCode.PERSON
-    made = queue_build(store, Wanted(SHOP, "ada", branch="main"), default_branch_too=True)
+    made = queue_build(store, BuildOrder(SHOP, "ada", branch="main"), default_branch_too=True)
     assert made.branch == "main"
 
 
 @pytest.mark.parametrize("name", ["-x", "a..b", "a//b", "a/", "x.lock", "a b", "a/.b"])
 def test_what_is_no_branch_is_not_queued(store, name):
     with pytest.raises(RunnerError, match="invalid branch name"):
-        queue_build(store, Wanted(SHOP, "ada", branch=name))
+        queue_build(store, BuildOrder(SHOP, "ada", branch=name))
     assert list_builds(store, every=True) == ()
 
 
 def test_a_build_that_waits_is_cancelled_at_once_and_tried_again(store):
-    made = queue_build(store, Wanted(SHOP, "ada"))
+    made = queue_build(store, BuildOrder(SHOP, "ada"))
     answer_build(store, made, ("approve", "TASK-001", ""), "eve")
     assert cancel_build(store, made, "eve") == "CANCELLED"
     seen = look_into(store, made)

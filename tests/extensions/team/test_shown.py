@@ -97,7 +97,7 @@ def test_what_moved_in_the_clone_is_not_approved_by_an_older_look(workers):
 def test_a_file_that_is_too_large_is_said_to_be_and_a_build_that_ended_shows_nothing(tmp_path):
     from test_people import SHOP
 
-    from runner.extensions.team.build_queue import Wanted, queue_build
+    from runner.extensions.team.build_queue import BuildOrder, queue_build
     from runner.extensions.team.shown_work import MOST, _describe_files
     from runner.model import Action, Change
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_too_large_is_said_to_be_and_a_build_that_ended_shows_not
         ("a", None, False),
     ]
     with a_store(f"sqlite:///{tmp_path / 's'}") as store:
-        build = queue_build(store, Wanted(SHOP, "ada"))
+        build = queue_build(store, BuildOrder(SHOP, "ada"))
         with store.write() as connection:
             write_shown(connection, build.id, [ShownWork("TASK-001", "s", {})])
         cancel_build(store, build, "ada")

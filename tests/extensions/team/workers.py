@@ -12,7 +12,7 @@ from pathlib import Path
 from store_build import a_store
 from workplace import NO_PROOF, Workplace, a_task
 
-from runner.extensions.team.build_queue import Wanted, find_build, look_into, queue_build
+from runner.extensions.team.build_queue import BuildOrder, find_build, look_into, queue_build
 from runner.extensions.team.event_rows import read_lines
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.repository_list import Registered, add_repository
@@ -65,7 +65,7 @@ class Crew:
         return add_repository(self.store, asked, os.environ)[0]
 
     def queue(self, repository, **fields):
-        return queue_build(self.store, Wanted(repository, "ada@here", **fields))
+        return queue_build(self.store, BuildOrder(repository, "ada@here", **fields))
 
     def git(self, repository, *words):
         place = self.folder / Path(repository.url).name  # whatever it is reached by

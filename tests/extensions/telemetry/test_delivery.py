@@ -28,8 +28,8 @@ from runner.extensions.telemetry.delivery import (
     require_alone,
 )
 from runner.extensions.telemetry.delivery_process import store_source
-from runner.extensions.telemetry.door import Backoff, DoorAwayError
-from runner.extensions.telemetry.outbox import FolderOutbox, Message, Positions
+from runner.extensions.telemetry.door import DoorAwayError, ReceiverBackoff
+from runner.extensions.telemetry.outbox import FolderOutbox, Outgoing, Positions
 from runner.extensions.telemetry.receivers import NatsDoor, WebhookDoor, find_key, subject_of
 from runner.project import JOURNAL, Project
 
@@ -257,7 +257,7 @@ def test_what_is_too_large_goes_without_its_own_fields(ground, stream):
 
 @pytest.mark.parametrize("word", ["a.b c>*", "\u202e", "", "..", "x" * 500, "täsk\n", "$JS.API"])
 def test_no_name_becomes_a_word_of_the_server_s(word):
-    subject = subject_of(Message("j", 1, f"{word}.{word}", word, "b", "{}"))
+    subject = subject_of(Outgoing("j", 1, f"{word}.{word}", word, "b", "{}"))
     tokens = subject.split(".")
     assert tokens[:2] == ["runner", "events"]
     assert all(one and set(one) <= set(map(chr, range(33, 127))) - set("*>$") for one in tokens)
@@ -324,7 +324,7 @@ def test_hostile_text_leaves_as_data(ground, receiver, stream):
 
 
 def test_pauses_grow_and_heed_what_was_asked(monkeypatch):
-    backoff = Backoff()
+    backoff = ReceiverBackoff()
     pauses = [backoff.pause(0) for _ in range(14)]
     assert all(0.4 * 2**place <= one <= 0.6 * 2**place for place, one in enumerate(pauses[:9]))
     assert 240 <= pauses[-1] <= 360

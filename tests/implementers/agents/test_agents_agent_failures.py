@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runner.implementers.agents.log_tail import Bounds, Following
+from runner.implementers.agents.log_tail import Following, SessionBounds
 from runner.implementers.agents.preset import PRESETS, classify_failure
 from runner.implementers.agents.transcript import Transcript, find_crash, without_events
 from runner.implementers.base import Allowance
@@ -140,7 +140,7 @@ def test_a_program_that_waits_says_so(tmp_path, monkeypatch, written, told):
     monkeypatch.setattr("runner.implementers.agents.log_tail._QUIET", 0.3)
     log, heard = tmp_path / "log", []
     log.write_text(written)
-    bounds = Bounds(Allowance(), threading.Event())
+    bounds = SessionBounds(Allowance(), threading.Event())
     transcript = Transcript(lambda _event: None, heard.append)
     with Following(log, PRESETS["claude"].dialect, transcript, bounds):
         time.sleep(1.0)

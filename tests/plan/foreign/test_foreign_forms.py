@@ -6,7 +6,7 @@ import pytest
 
 from runner.errors import RunnerError
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import Form, State, paths_in
+from runner.plan.foreign.base import ForeignState, Form, paths_in
 from runner.plan.foreign.trackers import parent_of
 
 SPEC_KIT = """# Tasks: Bookings
@@ -96,7 +96,7 @@ def test_phases_follow_each_other_and_p_frees_what_is_in_one():
         ("T005", ("T004", "T002")),
         ("T006", ("T005", "T001", "T002", "T003")),
     ]
-    assert plan.tasks[0].state is State.DONE
+    assert plan.tasks[0].state is ForeignState.DONE
     assert [one.title for one in plan.tasks[1:5:3]] == [
         "Configure linting in `pyproject.toml`",
         "Implement it in src/services/export.py",
@@ -161,7 +161,11 @@ def test_a_list_of_task_master_has_all_tags_and_its_sub_tasks_as_criteria():
     text = json.dumps(document, indent=2)
     plan = read_foreign(text, Form.TASK_MASTER)
     assert keys(plan) == [("1", ()), ("2", ("1",)), ("other/1", ())]
-    assert [one.state for one in plan.tasks] == [State.DONE, State.OPEN, State.DROPPED]
+    assert [one.state for one in plan.tasks] == [
+        ForeignState.DONE,
+        ForeignState.OPEN,
+        ForeignState.DROPPED,
+    ]
     assert marks(text, plan) == ["done", "in-progress", "cancelled"]
     assert plan.tasks[1].title == 'Go "on"'
     assert plan.tasks[1].acceptance == ("First",)

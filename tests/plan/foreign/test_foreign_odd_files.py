@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import Form, State
+from runner.plan.foreign.base import ForeignState, Form
 
 SPEC_KIT = """\
 # Tasks\r
@@ -130,7 +130,7 @@ def test_of_five_hundred_a_mark_changes_its_own_characters_alone(form):
     edited = text[: mark.start] + mark.done + text[mark.end :]
     again = read_foreign(edited, form).tasks
     assert [one.key for one in again] == [one.key for one in tasks]
-    assert [one.key for one in again if one.state is State.DONE] == [tasks[250].key]
+    assert [one.key for one in again if one.state is ForeignState.DONE] == [tasks[250].key]
 
 
 # --- files that the tools themselves write -----------------------------------------------
@@ -167,9 +167,9 @@ def test_what_backlog_md_writes_is_read_task_by_task(tmp_path):
     assert [find_form(text) for text in texts] == [Form.BACKLOG] * 3
     tasks = {one.key: one for text in texts for one in read_foreign(text, Form.BACKLOG).tasks}
     assert {key: (one.title, one.state) for key, one in tasks.items()} == {
-        "task-1": ("Write: it", State.OPEN),
-        "task-1.1": ("A part", State.OPEN),
-        "task-2": ("Send it", State.DONE),
+        "task-1": ("Write: it", ForeignState.OPEN),
+        "task-1.1": ("A part", ForeignState.OPEN),
+        "task-2": ("Send it", ForeignState.DONE),
     }
     assert tasks["task-2"].needs == ("task-1",)
     assert (tasks["task-1"].acceptance, tasks["task-1"].paths) == (("works",), ("src/x.py",))

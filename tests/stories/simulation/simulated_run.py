@@ -34,7 +34,7 @@ from runner.run.preparation import Preparation
 from runner.run.reconcile import Facts
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
-from runner.run.review import Review
+from runner.run.review import ChangeReview
 
 read_plan = lru_cache(maxsize=64)(really_read_plan)
 """Parsing the same bytes twice would prove nothing, and is half of the time."""
@@ -188,7 +188,7 @@ class Simulation:
             lander=PaperLander(self.world, journal),
             preparation=preparation,
             settings=settings,
-            review=Review(journal, None, insisted=False),
+            review=ChangeReview(journal, None, insisted=False),
             books=books,
             edited=edited,
             standing=ProofReuse(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of
-from runner.run.landing.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
+from runner.run.landing.lander import Conflict, Elsewhere, FilesInTheWay, Landed, Moved
 from runner.writes import safe_io
 
 PLAN = "TASK-GRAPH.md"
@@ -178,7 +178,7 @@ class PaperLander:
             if moved and outcome.proofs:
                 return Moved(world.head)
         blocked = safe_io.in_the_way(world.root, outcome.changes)
-        return InTheWay(blocked) if blocked else None
+        return FilesInTheWay(blocked) if blocked else None
 
 
 class PaperDrafts:
