@@ -10,6 +10,7 @@ import selectors
 import subprocess
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -215,7 +216,7 @@ class Child:
         self._stdin = first.stdin.fileno() if first.stdin else None
         self._stdout = first.stdout.fileno() if first.stdout else None
         self._stderr = first.stderr.fileno() if first.stderr else None
-        self._listen(self._pidfd, self._see_exit)
+        self._listen(self._pidfd, partial(self._forget, self._pidfd))
         self._listen(self._stdout, self._hear)
         self._listen(self._stderr, self._hear_report)
         if self._stdin is not None:
@@ -231,9 +232,6 @@ class Child:
     def _forget(self, descriptor: int | None) -> None:
         if descriptor is not None and descriptor in self._selector.get_map():
             self._selector.unregister(descriptor)
-
-    def _see_exit(self) -> None:
-        self._forget(self._pidfd)
 
     def _hear(self) -> None:
         chunk = os.read(self._stdout or 0, _READ)
@@ -300,7 +298,8 @@ def plant(
     mark = tree.new_mark()
     program = prepared.argv[0]
     files = _files(prepared)
-    passed = [*(file for _, file in files), *_doors(prepared)]
+    # The command also inherits the inner end of the way to registries.
+    passed = [*(file for _, file in files), *([prepared.door.inner] if prepared.door else ())]
     given = [word for option, file in files for word in (option, str(file))]
     argv = (program, *given, *prepared.argv[1:])
 
@@ -385,11 +384,6 @@ def _files(prepared: Prepared) -> list[tuple[str, int]]:
         ("--seccomp", prepared.seccomp),
     )
     return [(option, _file_of(content)) for option, content in contents if content]
-
-
-def _doors(prepared: Prepared) -> list[int]:
-    """The inner end of the way to registries."""
-    return [prepared.door.inner] if prepared.door else []
 
 
 def _file_of(content: bytes) -> int:

@@ -295,16 +295,12 @@ class LineBatch:
         del self._held[:end]
         lines = text.removesuffix("\n").split("\n") if text else []
         lost, self._lost = self._lost + max(0, len(lines) - MOST), 0
-        return [_apply_returns(line) for line in lines[-MOST:]], lost
+        # A terminal goes back to the start of a line at every carriage return.
+        return [line.rstrip("\r").rpartition("\r")[2] for line in lines[-MOST:]], lost
 
     def _drop(self, count: int) -> None:
         self._lost += self._held.count(b"\n", 0, count)
         del self._held[:count]
-
-
-def _apply_returns(line: str) -> str:
-    """A line as a terminal leaves it that goes back to its start at every carriage return."""
-    return line.rstrip("\r").rpartition("\r")[2]
 
 
 def join_lines(lines: list[str], lost: int) -> str:

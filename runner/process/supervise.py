@@ -94,11 +94,7 @@ def begin(
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     if command.network is Network.REGISTRIES and not sandbox.encloses:
         output.take(_NOT_HELD)
-    return RunningCommand(command, child, output, tell or _nobody, cancelled, began)
-
-
-def _nobody(_line: str) -> None:
-    """Hear nothing."""
+    return RunningCommand(command, child, output, tell, cancelled, began)
 
 
 def _start(
@@ -144,7 +140,7 @@ class RunningCommand:
         command: Command,
         child: Child,
         output: Output,
-        tell: Callable[[str], None],
+        tell: Callable[[str], None] | None,
         cancelled: threading.Event | None,
         began: float,
     ) -> None:
@@ -153,7 +149,7 @@ class RunningCommand:
         self._limits = command.limits
         self._child = child
         self._output = output
-        self._tell = tell
+        self._tell = tell or (lambda _lines: None)
         self._cancelled = cancelled
         self._began = self._last_report = effects.monotonic()
         self._soft = False

@@ -11,6 +11,7 @@ those of a command are recognised by session, mark, or by having been seen below
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import signal
@@ -57,6 +58,8 @@ _BLUR = 200
 _lock = threading.Lock()
 _running: dict[int, ProcessTree] = {}
 _begun: dict[Path | None, int] = {}
+_unended: set[str] = set()
+"""Marks of commands that were started, or are about to be, and are not known to have ended."""
 _signalled: set[int] = set()
 _wrappers: set[str] = set()
 _numbers = itertools.count(1)
@@ -148,6 +151,7 @@ class ProcessTree:
         self._fetch_first()
         with _lock:
             _running.pop(self.first.pid, None)
+            _unended.discard(self.mark)
 
     def _fetch_first(self) -> None:
         if self.first.returncode is not None:
@@ -221,6 +225,7 @@ def plant(
         # one must not count as older than its command.
         started = ticks()
         _begun[within] = _begun.get(within, 0) + 1
+        _unended.add(mark)
         tree = ProcessTree(mark, start(), started, wrapper, within)
         _running[tree.first.pid] = tree
     return tree
@@ -252,10 +257,17 @@ def plant_apart(
         return start({**env, MARK: mark})
 
 
+@atexit.register
+def _end_unended() -> None:
+    """End what an interrupt between the start of a command and the wait for it left running."""
+    if _unended:
+        end_marked(own_prefix())
+
+
 def end_marked(prefix: str) -> int:
     """End every process whose mark begins with `prefix`: what a killed run left; how many.
 
-    For `prefix` see `own_prefix`. Only for a run that is known to be dead.
+    For `prefix` see `own_prefix`. Only for a run that is known to be dead, or ends.
     """
     ended: set[int] = set()
     until = time.monotonic() + _KILLING

@@ -330,3 +330,28 @@ def test_what_may_have_written_to_a_tree_is_counted(tmp_path, monkeypatch):
     assert tree.count_visits(own.tree) == 2
     Bench(other, NoSandbox()).says("true")
     assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, None)
+
+
+LOST = """\
+import os, subprocess, sys
+from runner.process import tree
+
+def interrupted(_mark, first, *_rest):
+    print(first.pid)
+    raise KeyboardInterrupt
+
+tree.ProcessTree = interrupted
+mark = tree.new_mark()
+variables = {**os.environ, tree.MARK: mark}
+words = ["sleep", "300"]
+tree.plant(mark, lambda: subprocess.Popen(words, env=variables, start_new_session=True))
+"""
+
+
+def test_what_an_interrupt_during_its_start_leaves_running_ends_with_the_process():
+    ended = subprocess.run(
+        [sys.executable, "-c", LOST], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "KeyboardInterrupt" in ended.stderr
+    left = platform.process(int(ended.stdout))
+    assert left is None or not left.alive
