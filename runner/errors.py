@@ -110,7 +110,7 @@ def refusal_of(error: OSError) -> RunnerError | None:
         )
     if error.errno in _EXHAUSTED:
         hint = "close other programs or raise the limit, and run again"
-        return MachineError(f"the system is exhausted: {error.strerror}", where, hint)
+        return MachineError(f"this machine is out of resources: {error.strerror}", where, hint)
     if error.errno == errno.ENOENT:
         hint = "something removed or moved it during the run; run again to continue"
         return MachineError("a file or folder of this run has disappeared", where, hint)

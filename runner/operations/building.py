@@ -48,7 +48,7 @@ ROWS = (
             flag("--allow-dirty", "build on HEAD despite uncommitted changes"),
             flag(
                 "--yes",
-                "confirm removed DONE tasks, a !replay line, and in CI --rebuild",
+                "say yes to questions about removed DONE tasks, !replay lines, --rebuild in CI",
             ),
             TRUST,
             choice("--review", REVIEWS, "who approves writes"),

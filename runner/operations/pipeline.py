@@ -101,7 +101,7 @@ examples:
     ),
     Operation(
         "pipeline secrets allow",
-        "allow one value",
+        "allow a value that the secret scan reports",
         "file_checks:allow_secret",
         (
             word("place", "FILE:LINE", "where the scan found it", "?"),

@@ -184,7 +184,7 @@ exit code: 0 there is an approved plan, 3 it waits for you or no plan was accept
             option("--context", "TEXT", "why a choice was necessary", default=""),
             option("--decision", "TEXT", "what was chosen (default: the title)", default=""),
             option("--tradeoff", "TEXT", "what it costs and what it gains", default=""),
-            option("--pattern", "TEXT", "a pattern it could become", default=""),
+            option("--pattern", "TEXT", "name of the pattern that it may become", default=""),
             option("--task", "ID", "the task it was made for", default=""),
         ),
         effects="writes",

@@ -121,7 +121,7 @@ examples:
             option("--map", "FILE", "test map of the base (default: in your cache)"),
             flag("--record", "write that map, on the base's own commit"),
             flag("--all", "run everything, whatever changed"),
-            option("--moved-from", "REV", "previous base: rerun only if tests overlap", default=""),
+            option("--moved-from", "REV", "earlier base: test only what moved", default=""),
             option(
                 "--comment",
                 "FILE",

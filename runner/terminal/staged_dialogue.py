@@ -70,7 +70,7 @@ class StagedDialogue:
             print(f"SAST: {came.report.summary}; see {display(hint)}", file=sys.stderr)
         if not came.is_written:
             left = ", ".join(map(display_path, came.left))
-            then = f"once {left} is approved as well" if left else "with the next run: runner"
+            then = f"once {left} is approved as well" if left else "when you next run `runner`"
             task = display(staged.task)
             print(f"approved: {display_path(staged.path)}; {task} lands {then}", file=sys.stderr)
         return ExitCode.OK

@@ -268,7 +268,7 @@ def test_a_token_whose_time_is_over_lets_nobody_in(team):
     ("words", "told"),
     [
         (("--team", "--listen", "0.0.0.0"), "tokens would cross the network unencrypted"),
-        (("--team", "--tls-cert", "x"), "TLS needs two files"),
+        (("--team", "--tls-cert", "x"), "missing TLS file"),
         (("--team", "--tls-cert", "x", "--tls-key", "y"), "this certificate cannot be used"),
         (("--team", "--behind-proxy", "10.0.0.1"), "missing host name of the server"),
         (("--team", "--behind-proxy", "x", "--name", "a"), "invalid proxy address"),

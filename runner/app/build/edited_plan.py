@@ -186,7 +186,7 @@ def tell_of_older(
     )
     say(
         f"note: {session.project.plan_path} was restored to an older version (git stash, checkout, "
-        f"reset or undo), with old statuses of {display(join_few(older))}: {whose}; to request a "
+        f"reset or undo), with old statuses of {display(join_few(older))}: {whose}; to set a "
         "status, commit it"
     )
 

@@ -227,7 +227,7 @@ class RemoteJob:
             # The worker names the newest first, and here the last one is the newest.
             supply.note(worker, reversed(answer.lacks.has))
             pack = self._pack_for(worker)
-        return Lost(worker, "does not keep the base that it receives", "check its disk")
+        return Lost(worker, "lost the base that it received", "check its disk")
 
     def _pack_for(self, worker: str) -> Pack:
         return Pack(self.dispatch.supply.pack_for(worker, self.tree), self.tree)

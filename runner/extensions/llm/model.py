@@ -209,7 +209,7 @@ def _cut_short(talk: Conversation, named: NamedModel) -> tuple[Finding, ...]:
     if not talk.cut_short:
         return ()
     message = f"the last answer of {named} was cut off at the provider's token limit"
-    hint = "its work so far is still proven; make the task smaller, or choose another model"
+    hint = "the work so far is tested as usual; make the task smaller, or choose another model"
     return (Finding(CHECK, message, severity=Severity.WARNING, hint=hint),)
 
 

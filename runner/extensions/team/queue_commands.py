@@ -176,7 +176,7 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         raise RunnerError(
             "worker --bridge was removed: the bridge is a separate process",
             where="--bridge",
-            hint=f"run it also: runner team bridge github --repo {given.bridge} --follow",
+            hint=f"also start: runner team bridge github --repo {given.bridge} --follow",
         )
     if not given.trust:
         raise RunnerError(

@@ -82,7 +82,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
 
 def _require_safe(given: argparse.Namespace, address: str) -> None:
     if bool(given.tls_cert) != bool(given.tls_key):
-        raise RunnerError("TLS needs two files", hint="--tls-cert chain.pem --tls-key key.pem")
+        raise RunnerError("missing TLS file", hint="--tls-cert chain.pem --tls-key key.pem")
     if given.tls_cert and given.behind_proxy:
         raise RunnerError("--tls-cert excludes --behind-proxy", hint="use one of the two")
     _read_proxy(given.behind_proxy)
@@ -98,7 +98,7 @@ def _require_safe(given: argparse.Namespace, address: str) -> None:
         )
     if (given.behind_proxy or not is_loopback) and not given.name:
         raise RunnerError(
-            "missing host name of the server", hint="--name runner.example.org, as browsers use it"
+            "missing host name of the server", hint="--name HOST, such as runner.example.org"
         )
     if given.tls_cert:
         try:

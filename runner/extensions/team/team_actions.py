@@ -42,7 +42,7 @@ def approve_work(context: TeamContext, me: Person, build: str, given: FormInput)
 def reject_work(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
     """Refuse what waits, for a reason that the next attempt reads."""
     if not given.text("reason"):
-        raise RunnerError("a rejection needs a reason", hint="the next attempt reads it")
+        raise RunnerError("a rejection needs a reason", hint="write what must change")
     return _answer(context, me, build, given, "reject")
 
 

@@ -47,7 +47,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     after = _read_after(given.after)
     if "" in after:
-        raise RunnerError("the number needs a journal", where="--after", hint="--after JOURNAL:SEQ")
+        raise RunnerError("the journal is missing", where="--after", hint="--after JOURNAL:SEQ")
     with store_commands.open_team(given, environ) as store:
         build = build_queue.find_build(store, given.build).id if given.build else ""
         outbox = StoreOutbox(event_outbox.StoredEvents(store, build))
