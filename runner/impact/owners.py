@@ -132,7 +132,9 @@ def _rows(
             yield MapFault("no-owner", file, "its row names no task", "name the tasks that own it")
         if file in _EVERYTHING and ids:
             message = f"this row makes {', '.join(ids)} the owner of every file"
-            yield MapFault("everything", file, message, "every change would affect it; name fewer")
+            yield MapFault(
+                "everything", file, message, "every change would affect it; name fewer files"
+            )
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
             # a file of a task that is not DONE is yet to be written
             yield MapFault("no-file", file, "file not found", _suggest_move(file, files))

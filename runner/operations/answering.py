@@ -257,7 +257,7 @@ exit code: 0 landed, 1 checks failed, 3 waits for a review, 6 the branches confl
             JSON,
             flag("--verify", "rebuild and re-test what landed, in a scratch tree"),
             flag("--all", "with --verify: every task"),
-            flag("--trust", "with --verify: run its commands"),
+            flag("--trust", "with --verify: run the commands of tasks"),
             flag("--no-sandbox", "with --verify: run without a sandbox"),
         ),
         output="replay",

@@ -266,7 +266,7 @@ examples:
         "record the current content of a file as a write",
         "history:record_write",
         (
-            option("--task", "ID", "the task it was for", needed=True),
+            option("--task", "ID", "ID of its task", needed=True),
             option("--file", "PATH", "the file that was written", needed=True),
         ),
         effects="writes",

@@ -38,7 +38,7 @@ examples:
         "leftovers:list_artifacts",
         (
             word("run", "RUN", "the start of the run's ID", "?", default=""),
-            flag("--remote", "list what the store has, not the journal"),
+            flag("--remote", "list the files of the store, not of the journal"),
             JSON,
             option("--store", "PLACE", "use this store instead of the configured one"),
             PLAN,

@@ -224,7 +224,10 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
         return complaint
     if "delete" in words:
         if text.strip():
-            return f'the block that deletes "{path}" is not empty', "empty it, or remove delete"
+            return (
+                f'the block that deletes "{path}" is not empty',
+                "remove its text, or the word delete",
+            )
         return Block(BlockKind.DELETE, path, "", line)
     is_patch = bool(words) and words[0].casefold() in _PATCHES
     return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, text, line)

@@ -168,7 +168,7 @@ def _result_faults(predicate: Object) -> Iterator[Fault]:
     if result == "PASSED" and (warned or failed or not passed):
         yield Fault("predicate.result", "PASSED, but not every test passed")
     if result == "WARNED" and (failed or not warned):
-        yield Fault("predicate.result", "WARNED, but no test warned, or a test failed")
+        yield Fault("predicate.result", "WARNED needs a test that warned, and none that failed")
 
 
 def _summary_faults(predicate: Object) -> Iterator[Fault]:

@@ -233,7 +233,7 @@ def _from_json(entry: dict[str, object]) -> Staged:
     attempt, mode = entry["attempt"], entry["mode"]
     before, after = entry["before"], entry["after"]
     if not (isinstance(task, str) and isinstance(path, str) and isinstance(run, str)):
-        raise TypeError("task, path and run are text")
+        raise TypeError("task, path and run must be text")
     if not (isinstance(attempt, int) and isinstance(mode, int) and isinstance(time, str)):
         raise TypeError("attempt and mode must be numbers, time must be text")
     return Staged(

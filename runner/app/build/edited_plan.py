@@ -187,7 +187,7 @@ def tell_of_older(
     say(
         f"note: {session.project.plan_path} was restored to an older version (git stash, checkout, "
         f"reset or undo), with old statuses of {display(join_few(older))}: {whose}; to set a "
-        "status, commit it"
+        "status, commit the plan"
     )
 
 

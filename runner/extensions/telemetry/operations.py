@@ -11,7 +11,10 @@ ROWS = (
         "runner.extensions.telemetry.events_command:execute",
         (
             option(
-                "--after", "[JOURNAL:]SEQ", "only newer; repeat for each journal", times="again"
+                "--after",
+                "[JOURNAL:]SEQ",
+                "only records after SEQ; once for each journal",
+                times="again",
             ),
             flag("--follow", "keep waiting for new events", "-f"),
             flag("--team", "with --deliver or --doors: use the team's store, not this folder"),

@@ -302,7 +302,7 @@ def _make_gone(proof: Proof) -> Difference:
 
 
 def _new(proof: Proof) -> Difference:
-    return Difference(proof.id, f"is {_format_ending(proof)} and was not required then")
+    return Difference(proof.id, f"is {_format_ending(proof)} now, and was not required before")
 
 
 def _between(old: Proof, new: Proof) -> Iterator[Difference]:
