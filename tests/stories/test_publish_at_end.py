@@ -107,7 +107,7 @@ def test_what_fails_together_with_what_moved_is_not_published(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 4, said
-    assert "nothing was published: finished work is on unpublished/main" in said
+    assert "nothing was published: finished work stays on unpublished/main" in said
     assert team.at("main") == theirs
     assert branch_of(first) == APART
     second.git("rm", "-q", "theirs.txt")
@@ -125,7 +125,7 @@ def test_a_build_that_is_not_whole_stays_here_and_goes_on_later(team):
     before, own = team.at("main"), first.head
     code, said = run(team, first, RUNNER_ATTEMPTS="1")
     assert code != 0, said
-    assert "nothing was published: finished work is on unpublished/main" in said
+    assert "nothing was published: finished work stays on unpublished/main" in said
     assert team.at("main") == before
     assert first.git("rev-parse", "main") == own
     assert first.landings == ["TASK-001"]
