@@ -215,6 +215,17 @@ def imported_once() -> list[str]:
     return sorted(one for one, by in importers.items() if len(by) == 1 and one not in packages)
 
 
+def repeated_classes() -> set[str]:
+    """Name the public classes of which the product has more than one."""
+    named = Counter(
+        node.name
+        for file in files()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return {name for name, count in named.items() if count > 1}
+
+
 def repeated_stems() -> list[str]:
     """File names that stand more than once in the house."""
     stems = Counter(file.stem for file in files() if not file.stem.startswith("__"))
@@ -396,6 +407,7 @@ def figures() -> dict[str, dict[str, int]]:
             "one_importer": len(imported_once()),
             "imports_in_functions": imports_in_functions(),
             "circles": len(circles()),
+            "repeated_classes": len(repeated_classes()),
         },
         "lines": dict(sorted(lines.items())),
         "statements": dict(sorted(syntax.items())),
