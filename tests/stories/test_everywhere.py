@@ -3,7 +3,6 @@
 All stories share one cluster of this machine. `make campaign` tells the other stories on it, too.
 """
 
-import sys
 import threading
 import time
 
@@ -84,8 +83,8 @@ def does(place, *words, code=0):
 # --- a proof alone --------------------------------------------------------------------
 
 
-PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
-UNITTEST = f"{sys.executable} -m unittest -q"
+PYTEST = "python3 -m pytest -q -p no:cacheprovider"
+UNITTEST = "python3 -m unittest -q"
 
 
 def a_module(number, name, code, checks, needs="none", program=UNITTEST):

@@ -70,7 +70,7 @@ def shop(workplace, alone, tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(lines) + "\n")
         acceptance = "Acceptance:\n  - A1: a number is halved\n  - A2: below zero is refused"
-        command = f"{sys.executable} -m pytest -q test_app.py"
+        command = "python3 -m pytest -q test_app.py"
         workplace.plan(
             a_task(
                 "TASK-001",

@@ -39,7 +39,7 @@ def test_applied_writes_of_a_run_land_together_with_its_next_run(waiting):
     assert listed(waiting) == {"b.txt": "waits", "c.txt": "waits"}
     assert listed(waiting, "--all")["a.txt"] == "approved"
     said = answer(waiting, "apply", "b.txt")
-    assert said.err == "approved: b.txt; TASK-001 lands with the next run: runner\n"
+    assert said.err == "approved: b.txt; TASK-001 lands when you next run `runner`\n"
     assert waiting.run().code == 3
     assert waiting.landings == ["TASK-001"]
     assert waiting.read("a.txt") == "1\n"

@@ -1,11 +1,9 @@
 """At the end of a run only that is proven again which something landed since may change."""
 
-import sys
-
 import pytest
 from workplace import a_task
 
-RUN = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+RUN = "python3 -m pytest -q -p no:cacheprovider"
 
 
 def module(number, needs=(), extra=""):
