@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SINCE = "d97d33be9374"
+SINCE = "67a1db91aa12"
 PLACE = re.compile(r"(?<![\w.~$}/-])/(?:home|root|tmp|work|Users|check)/\S*")
 
 
