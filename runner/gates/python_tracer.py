@@ -1,7 +1,8 @@
-"""Traces lines where no coverage.py is installed, with what Python itself has.
+"""Traces lines with what Python itself has.
 
-`sys.monitoring` from Python 3.12 (PEP 669), `sys.settrace` before. Both have the interface of the
-tracer of coverage.py, so `line_tracer` uses each of the three in the same way.
+`sys.monitoring` from Python 3.12 (PEP 669); before that `sys.settrace`, where no coverage.py is
+installed. Both have the interface of the tracer of coverage.py, so `line_tracer` uses each of the
+three in the same way.
 
 It is copied beside `sitecustomize_hook` and never imported here; the same holds for it.
 """

@@ -225,12 +225,15 @@ def measure() -> None:
 
 
 def measure_now() -> None:
-    """Begin, with whichever coverage.py there is, else with the tracer of ours."""
+    """Begin: with `sys.monitoring`, before Python 3.12 with whichever coverage.py there is.
+
+    Monitoring makes a suite 1.1 to 1.3 times slower, a trace function 2.1 to 2.6 times. It leaves
+    the trace function to the program: one that measures itself needs no handover.
+    """
     environ = os.environ
     about = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if sys.prefix != sys.base_prefix:
         about["environment"] = sys.prefix.rpartition("/")[2]
-    folder = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
 
     def tell(**more: str) -> None:
         note(**about, **more)
@@ -241,11 +244,15 @@ def measure_now() -> None:
         def measure_whole(coverage: Any) -> None:
             _load_own(LINES).begin(coverage, tell, tracer)
 
-        with Quietly():
-            wanted = folder and "coverage" not in sys.modules
-            if wanted and tracer.begin(folder, tell, measure_whole):
-                return
-        coverage = sys.modules.get("coverage") or load_coverage(folder)
+        coverage = None
+        if sys.version_info < (3, 12):
+            ours = environ.get("RUNNER_COVER_OURS", "")
+            folder = find_coverage(ours, environ["RUNNER_COVER_PYTHON"])
+            with Quietly():
+                wanted = folder and "coverage" not in sys.modules
+                if wanted and tracer.begin(folder, tell, measure_whole):
+                    return
+            coverage = sys.modules.get("coverage") or load_coverage(folder)
         if coverage is None:
             tracer.begin_without_coverage(_load_own(PLAIN_TRACER), tell)
         else:

@@ -13,7 +13,7 @@ from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.mutation import can_fail
 from runner.gates.registry import together
 from runner.languages import syntax_tree
-from runner.model import Grade, Level, Proof, Severity, TestContract, Verdict
+from runner.model import Grade, Level, Observed, Proof, Severity, TestContract, Verdict
 from runner.model.grades import grade_of
 
 PYTEST = f"PYTHONPATH=. {sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
@@ -34,7 +34,9 @@ def _patience(monkeypatch):
 class Result:
     """What the contracts and the family found, and the grade of it."""
 
-    def __init__(self, folder, before, after, commands, *, settings=None, gates=(), **fields):
+    def __init__(
+        self, folder, before, after, commands, *, settings=None, gates=(), observed=(), **fields
+    ):
         lines = [commands] if isinstance(commands, str) else commands
         contracts = tuple(
             TestContract(f"TC-00{at}", Level.UNIT, line) for at, line in enumerate(lines, 1)
@@ -47,7 +49,8 @@ class Result:
         found = [
             contract_tests.prove(one, context) for one in contract_tests.checks(task, settings)
         ]
-        context = replace(context, proofs=(*(one.proof for one in found), *gates))
+        proofs = (*(one.proof for one in found), *gates)
+        context = replace(context, proofs=proofs, observed=observed)
         (check,) = mutation.checks(task, settings)
         own = mutation.prove(check, context)
         whole = together([*found, own])
@@ -63,6 +66,29 @@ def test_a_contract_that_fails_on_the_stub_is_proof(tmp_path):
     found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST)
     assert (found.findings, found.grade.words) == ((), "proven by tests")
     assert dict(found.proof.counts)["stub"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "runs"),
+    [
+        ([("test_shop.test_price", "2")], 1),
+        ([("test_shop.test_price", "2"), ("", "1")], 1),
+        ([("test_shop.test_price", "2"), ("", "1-2")], 2),
+        ([("test_shop.test_other", "2")], 3),
+        ([("test_shop.test_price", "")], 1),
+        ([("test_shop.test_price", "1")], 2),
+        ([], 2),
+    ],
+    ids=["one", "an import too", "a fixture too", "passes", "no lines", "other lines", "unknown"],
+)
+def test_on_the_stub_only_the_tests_that_ran_the_change_run_where_one_fails(tmp_path, rows, runs):
+    log = tmp_path / "runs.txt"
+    other = f"\ndef test_other():\n with open({str(log)!r}, 'a') as file: file.write('x')\n"
+    files = SHOP | {"test_shop.py": ASSERTS["test_shop.py"] + other}
+    observed = tuple(Observed("TC-001", test, "shop.py", "", lines) for test, lines in rows)
+    found = Result(tmp_path, {}, files, PYTEST, observed=observed)
+    assert dict(found.proof.counts)["stub"] == 1
+    assert len(log.read_text()) == runs
 
 
 def test_a_gate_that_was_red_before_leaves_the_stub_to_be_tried(tmp_path):

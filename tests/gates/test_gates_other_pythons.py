@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import coverage
 import pytest
 from coverage_bench import PRICE, TEST_TOTAL, Yard, change_injected
 from test_gates_coverage_python import BEFORE, MANY_WAYS, RUN, shown
@@ -98,6 +99,27 @@ def test_its_lines_are_those_that_coverage_tells(python, tmp_path):
     assert shown(found) == shown(expected)
     assert found.coverage == expected.coverage
     assert dict(found.tools)["tracer"] in ("sys.settrace", "sys.monitoring")
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("core", ["pytrace", "sysmon"])
+def test_a_program_that_measures_itself_keeps_its_report_beside_our_monitoring(
+    tmp_path, monkeypatch, version, core
+):
+    monkeypatch.setenv("COVERAGE_CORE", core)
+    packages = tmp_path / "own/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "coverage").symlink_to(Path(coverage.__file__).parent)
+    yard = Yard(tmp_path).write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    yard.stands(".coveragerc", "[run]\nomit = price.py\n")
+    line = f"PYTHONPATH={packages} {find_python(version)} -m coverage"
+    found = yard.proved(f"{line} run -m unittest -q test_price && {line} report")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert shown(found)["price.py", "test_price.TestTotal.test_total"] == "2,4"
+    assert dict(found.tools)["tracer"] == "sys.monitoring"
+    report = (yard.context.logs / "TC-001.log").read_text()
+    assert "test_price.py" in report
+    assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
 
 
 def test_syntax_that_is_newer_than_the_runners_python_is_measured(tmp_path):

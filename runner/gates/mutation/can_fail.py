@@ -16,7 +16,7 @@ from runner.gates.base_result import BaseResult, earlier
 from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions
-from runner.gates.mutation.selected_tests import select_tests
+from runner.gates.mutation.selected_tests import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
 from runner.gates.mutation.stubs import stub_changes
@@ -125,7 +125,7 @@ def run_stub(
         return
     paths = {one.path for one in stubbed}
     for one in (*contracts, *gates):
-        seen = earlier(_with_patience(one, context), context, stubbed)
+        seen = _run_on_stub(_with_patience(one, context), context, stubbed)
         if seen is None:
             shown.unmeasured = NO_TIME
         elif seen.passed:
@@ -138,6 +138,17 @@ def run_stub(
             return
     if any(one.content and is_left_out(one.path, one.content) for one in context.changes):
         shown.unmeasured = shown.unmeasured or OTHER_BUILD
+
+
+def _run_on_stub(
+    check: Check, context: GateContext, stubbed: tuple[Change, ...]
+) -> BaseResult | None:
+    """The check on the stubbed tree; of all tests only where those that ran the change pass."""
+    if tests := find_tests_of_change(check, context):
+        seen = earlier(check, select_tests(tests, context, stop=False), stubbed)
+        if seen is not None and not seen.passed and seen.failing:
+            return seen
+    return earlier(check, context, stubbed)
 
 
 def _find_unread(context: GateContext) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Have pytest run only the tests of some names, and stop at the first failure."""
+"""Have pytest run only the tests of some names."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.function_bodies import find_changed_functions
+from runner.impact.python_blocks import spans_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from runner.gates.base import Check, GateContext
+    from runner.model import Change
 
 _MOST_NAMED = 40
 """Tests that are named to pytest; where there are more, all run."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
-def select_tests(tests: Iterable[str], context: GateContext) -> GateContext:
-    """Return a context in which pytest runs these tests alone and stops at the first failure.
+def select_tests(tests: Iterable[str], context: GateContext, *, stop: bool = True) -> GateContext:
+    """Return a context in which pytest runs these tests alone; to `stop` is at the first failure.
 
     A word of `-k` also selects tests whose names contain it: more may run, never fewer.
     """
     names = {_name_of(test) for test in tests}
     plain = all(_IDENTIFIER.fullmatch(name) for name in names)
-    words = "-x"
+    words = "-x" if stop else ""
     if names and plain and len(names) <= _MOST_NAMED:
         words += f" -k {shlex.quote(' or '.join(sorted(names)))}"
     given = context.environment.get("PYTEST_ADDOPTS", "")
@@ -52,6 +54,36 @@ def find_changed_tests(check: Check, context: GateContext) -> tuple[str, ...]:
         if "::" in test.id and _name_of(test.id) in changed.get(test.file, ())
     ]
     return tuple(found) if len(found) < len(tests) else ()
+
+
+def find_tests_of_change(check: Check, context: GateContext) -> tuple[str, ...]:
+    """Return the names of the tests that ran a function which the change adds or modifies.
+
+    Empty where nothing is known of that, and where one ran outside of a named test as well, such
+    as in a fixture or at an import: then every test may depend on it.
+    """
+    bodies = {one.path: tuple(_changed_bodies(one, context)) for one in context.changes}
+    tests = {
+        row.test
+        for row in context.observed
+        if row.contract == check.id and row.path in bodies
+        if not row.lines or _overlap(spans_in(row.lines), bodies[row.path])
+    }
+    return () if "" in tests else tuple(sorted(tests))
+
+
+def _changed_bodies(change: Change, context: GateContext) -> Iterator[tuple[int, int]]:
+    """First and last line of the body of each changed function of the product."""
+    content = change.content or b""
+    if not context.is_test(change.path):
+        before = context.before_own_work(change.path)
+        for one in find_changed_functions(change.path, before, content):
+            ends = min(part.at for part in one.stub), one.end
+            yield content.count(b"\n", 0, ends[0]) + 1, content.count(b"\n", 0, ends[1]) + 1
+
+
+def _overlap(some: Iterable[tuple[int, int]], others: tuple[tuple[int, int], ...]) -> bool:
+    return any(a <= d and c <= b for a, b in some for c, d in others)
 
 
 def _name_of(test: str) -> str:
