@@ -27,7 +27,7 @@ ROWS = (
             Tool(
                 "wait",
                 "Wait until the active run has ended, and return how: `exit` 0 all tasks are DONE,"
-                " 1 a task failed, 3 the user must answer, 4 the run halted on a regression.",
+                " 1 a task failed, 3 the user must answer, 4 the run stopped at a regression.",
                 ("seconds",),
                 ("status",),
             ),

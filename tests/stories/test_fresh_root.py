@@ -60,7 +60,7 @@ def test_campaign_a_fresh_root_installs_the_wheel_and_runs_the_demo(root):
     install = "/venv/bin/pip install -q --no-index --find-links /house task-graph-runner"
     run(*inside, f"{proc}python3 -m venv /venv; {install}")
     said = run(*inside, f"{proc}cd /root; /venv/bin/runner demo", HOME="/root", NO_COLOR="1")
-    assert "the run halted on a regression" in said
+    assert "the run stopped at a regression" in said
     assert said.count(" DONE as ") == 3, said
     first = """
       git config --global user.name Ada; git config --global user.email ada@example.org
