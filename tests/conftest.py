@@ -10,6 +10,12 @@ from pathlib import Path
 
 import long_tests
 import pytest
+from message_recorder import (  # noqa: F401 - hooks of pytest
+    pytest_configure,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
 from plain_python import plain_python
 
 # The person and their repository, their terminal, and what was built once for many tests.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 KINDS = {
-    "error": re.compile(r"\w*(?:Error|Refused|Refusal|Fault|Lost)|_?(?:refuse|refusal)"),
+    "error": re.compile(r"\w*(?:Error|Refused|Refusal|Fault|Lost)|__init__|_?(?:refuse|refusal)"),
     "finding": re.compile(r"_?(?:Finding|finding|Difference|Remark)"),
     "problem": re.compile(r"_?(?:Problem|problem|Complaint|complaint|complain\w*|warn)"),
     "question": re.compile(r"_?(?:ask\w*|confirm|read_key|read_line|choose)"),
@@ -65,21 +65,60 @@ class Reached:
         self.values: dict[str, list[ast.AST]] = {}
         self.found: dict[ast.AST, str] = {}
         for node in ast.walk(tree):
-            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
-                for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    self.values.setdefault(getattr(to, "id", ""), []).append(node.value)
-            elif isinstance(node, ast.FunctionDef):
-                given = [one for one in ast.walk(node) if isinstance(one, (ast.Return, ast.Yield))]
-                self.values.setdefault(node.name, []).extend(
-                    one.value for one in given if one.value
-                )
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                for one in node.args if (kind := kind_of(node)) else ():
-                    self.follow(one, kind)
-                for keyword in node.keywords:
-                    if keyword.arg in BY_KEYWORD:
-                        self.follow(keyword.value, BY_KEYWORD[keyword.arg])
+            self.read_values(node)
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        for node in calls:
+            for one in node.args if (kind := kind_of(node)) else ():
+                self.follow(one, kind)
+            for keyword in node.keywords:
+                if keyword.arg in BY_KEYWORD:
+                    self.follow(keyword.value, BY_KEYWORD[keyword.arg])
+        for name in ("message", "hint"):
+            for value in self.values.get(name, ()):
+                self.follow(value, BY_KEYWORD[name])
+        self.follow_parameters(tree, calls)
+
+    def read_values(self, node: ast.AST) -> None:
+        """Keep what is assigned to a name, and what a function returns or yields."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value:
+            for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                self.values.setdefault(getattr(to, "id", ""), []).append(node.value)
+        elif isinstance(node, ast.FunctionDef):
+            given = [one for one in ast.walk(node) if isinstance(one, (ast.Return, ast.Yield))]
+            self.values.setdefault(node.name, []).extend(one.value for one in given if one.value)
+
+    def follow_parameters(self, tree: ast.Module, calls: list[ast.Call]) -> None:
+        """Follow a parameter that reaches a message to what the same file calls its function with.
+
+        A class stands for its `__init__`, or for its fields.
+        """
+        for owner in ast.walk(tree):
+            if isinstance(owner, ast.ClassDef):
+                fields = [one.target.id for one in owner.body if isinstance(one, ast.AnnAssign)]
+                self.follow_arguments(owner.name, fields, BY_KEYWORD, calls)
+            for function in ast.iter_child_nodes(owner):
+                if not isinstance(function, ast.FunctionDef):
+                    continue
+                kinds = {
+                    node.id: self.found[node]
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.Name) and node in self.found
+                }
+                name = owner.name if function.name == "__init__" else function.name
+                given = [one.arg for one in function.args.args if one.arg != "self"]
+                self.follow_arguments(name, given, kinds, calls)
+
+    def follow_arguments(
+        self, name: str, parameters: list[str], kinds: dict[str, str], calls: list[ast.Call]
+    ) -> None:
+        """Collect what the calls of a function or class give to the parameters of these kinds."""
+        for call in calls:
+            if name == getattr(call.func, "attr", getattr(call.func, "id", "")):
+                passed = dict(zip(parameters, call.args, strict=False))
+                passed |= {one.arg: one.value for one in call.keywords}
+                for parameter, value in passed.items():
+                    if parameter in kinds:
+                        self.follow(value, kinds[parameter])
 
     def follow(self, node: ast.AST, kind: str) -> None:
         """Collect the literals that a message is made of."""

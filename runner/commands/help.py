@@ -68,7 +68,9 @@ def _explain(topic: str, code: str | None) -> str:
     found = next((one for one in parts if one.splitlines()[0] == wanted), None)
     if found is None:
         codes = ", ".join(one.splitlines()[0].removeprefix("exit ") for one in parts)
-        raise RunnerError(f'unknown code "{code}"', where=f"help {topic}", hint=codes)
+        raise RunnerError(
+            f'unknown code "{code}"', where=f"help {topic}", hint=f"known codes: {codes}"
+        )
     return _wrap(found)
 
 

@@ -82,7 +82,8 @@ def _find_deleted(
     """Line, message and excuse of each test that is gone; of a script without tests, the file's."""
     named = _tests(change.path, old)
     if not named and change.content is None:
-        yield 0, f"{change.path} is gone", meant(change.path, "")
+        message = f"{change.path} is gone"
+        yield 0, message, meant(change.path, "")
     names = {body.name for body in _tests(change.path, change.content)}
     for body in named:
         if body.name not in names and body.code not in kept:
