@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from runner.implementers import registry as implementer_registry
     from runner.journal.state import RunState
     from runner.model import Digest, Status, Task
-    from runner.plan import cache, checks, conflicts, document, graph, ownership, spans
+    from runner.plan import cache, checks, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
@@ -51,7 +51,6 @@ else:
     base = lazy_module("runner.process.base")
     cache = lazy_module("runner.plan.cache")
     checks = lazy_module("runner.plan.checks")
-    conflicts = lazy_module("runner.plan.conflicts")
     document = lazy_module("runner.plan.document")
     entries = lazy_module("runner.contracts.entries")
     environments = lazy_module("runner.process.environments")
@@ -232,7 +231,7 @@ class Project:
             return
         with read.Repository.open(self.root) as repository:
             unmerged = repository.is_unmerged(self.plan_path)
-        lines = conflicts.find_conflicts(data, unmerged=unmerged)
+        lines = document.find_conflicts(data, unmerged=unmerged)
         if not lines and not unmerged:
             return
         spans = ", ".join(f"{begin}-{end}" for begin, end in lines)

@@ -11,7 +11,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Verdict
 from runner.model.work import CUT_OFF
-from runner.plan.shell.quiet_lines import starts_no_program
+from runner.plan.shell.shell_commands import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
 from runner.process.supervise import begin, run

@@ -22,8 +22,7 @@ from runner.model import Finding, Proof, Verdict, digest_of
 from runner.model.work import UNREAD
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
-from runner.plan.shell.lenient_options import without_bypass
-from runner.plan.shell.programs import program_of
+from runner.plan.shell.programs import program_of, without_bypass
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
 from runner.text.foreign_documents import parse_json, parse_toml

@@ -14,7 +14,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
-from runner.plan.shell.lenient_options import without_bypass
+from runner.plan.shell.programs import without_bypass
 from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits, proof_of
 from runner.gates.contract_checks import make_context
 from runner.model import Finding, Severity, Verdict
-from runner.plan.examples import find_examples
+from runner.plan.proofs import find_examples
 from runner.process.tools import find_project_python
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 from runner.gates.script_targets import behind, behind_one
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.plan.shell.exit_status import bypass_of, deciding_command, swallow_of
-from runner.plan.shell.judge import Called, loses_exit
+from runner.plan.shell.exit_status import (
+    Called,
+    bypass_of,
+    deciding_command,
+    loses_exit,
+    swallow_of,
+)
 from runner.plan.shell.shell_commands import commands_of
 from runner.plan.shell.syntax import ShellSyntaxError
 

@@ -12,7 +12,7 @@ from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
-from runner.plan.examples import find_examples
+from runner.plan.proofs import find_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

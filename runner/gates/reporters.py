@@ -21,7 +21,7 @@ from runner.gates.test_reports import read_reports
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.plan.shell.judge import expects_failures
+from runner.plan.shell.exit_status import expects_failures
 from runner.process.tools import which
 
 if TYPE_CHECKING:

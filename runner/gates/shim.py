@@ -22,7 +22,7 @@ from runner import effects
 from runner.gates import loaded_scripts, own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
-from runner.process.installed_copies import find_copies
+from runner.process.package_links import find_copies
 
 if TYPE_CHECKING:
     import re

@@ -15,7 +15,7 @@ from runner import effects
 from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
-from runner.repo.projects import is_own
+from runner.repo.landed_commits import is_own
 from runner.repo.trailers import (
     CHECKPOINT,
     RESTORES,

@@ -10,7 +10,7 @@ from runner.history.commit_log import LogEntry, find_standing, story
 from runner.history.revert import Back, find_held_behind, find_held_on, format_list
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, Usage
-from runner.repo.projects import name_project
+from runner.repo.landed_commits import name_project
 from runner.repo.trailers import CHECKPOINT, PROJECT, RESTORES, UNDOES, build_message
 from runner.run.landing.lander import changes_between
 

@@ -16,8 +16,8 @@ from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.filtered import find_filtered
 from runner.repo.git import Git
+from runner.repo.landed_commits import name_project
 from runner.repo.merge import carry
-from runner.repo.projects import name_project
 from runner.repo.refs import keep_ref
 from runner.repo.trailers import PROJECT, UNDOES, build_message
 from runner.run.dependents import find_reached

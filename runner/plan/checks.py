@@ -16,7 +16,7 @@ from runner.plan.diagnostic import Problem
 from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
-from runner.plan.held_out_checks import find_problems
+from runner.plan.held_out import find_problems
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
 from runner.text.wording import did_you_mean, join_few

@@ -15,6 +15,7 @@ from runner.text.wording import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from runner.model import Task
     from runner.plan.fields import PlanField
 
 TEST = regex(
@@ -56,6 +57,11 @@ _OF_SENTENCES = frozenset(_SENTENCES.split())
 _LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
 Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
+_BLOCK = regex(
+    r"^(?P<mark> {0,3}(?P<fence>`{3,}|~{3,}))[ \t]*python[ \t]+examples[ \t]*\n(?P<text>.*?)"
+    r"^ {0,3}(?P=fence)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def entries(field: PlanField) -> Iterator[Run]:
@@ -289,3 +295,10 @@ def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
             hint = "write network, registries, loopback or a time such as 60 s"
             return _complaint(run, f'unknown option "{option}" of gate {match["name"]}', hint)
     return GateSpec(match["name"], command, network, seconds, run.line + first_line)
+
+
+def find_examples(task: Task) -> str:
+    """Return the text of a task's blocks of examples, one after the other; empty without one."""
+    if "examples" not in task.prose:
+        return ""
+    return "\n".join(found["text"] for found in _BLOCK.finditer(task.prose))

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple, cast
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Severity, Status, Task
-from runner.plan import digest, field_names, proofs, schema
+from runner.model import AcceptanceItem, Severity, Spec, Status, Task
+from runner.plan import field_names, proofs, schema
 from runner.plan.body import Body, read_body
 from runner.plan.diagnostic import Problem
+from runner.plan.fields import PlanField, Style
 from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
 from runner.plan.source import Run, Source, body_start
+from runner.plan.status import StatusSpan
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runner.plan import edit_spans, lost_tasks, near_misses
-    from runner.plan.fields import PlanField
+    from runner.model import Block, Contract, GateSpec, HeldOutFile, TestContract
+    from runner.plan import lost_tasks, near_misses
     from runner.plan.markdown import Piece
-    from runner.plan.status import StatusSpan
 else:
     near_misses = lazy_module("runner.plan.near_misses")
-    edit_spans = lazy_module("runner.plan.edit_spans")
     lost_tasks = lazy_module("runner.plan.lost_tasks")
+
+_REASONS = ("no_proof", "no_contracts")
+"""Why a task does without a proof, or without contracts."""
+_PROVE = frozenset(
+    ("test_contracts", "held_out_files", "contracts", "gates", "coverage", *_REASONS)
+)
+"""The fields that say how a task is proven."""
+Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
 class PlanCommand(NamedTuple):
@@ -230,7 +241,7 @@ class _Maker:
             self._complain(_long_title(node, heading), Severity.WARNING)
         title = " ".join(plain(heading.title).split())
         self.tasks.append(make_task(heading.id, title, line, body, values))
-        self.spans.append(edit_spans.status_span(node, below, body, self.source))
+        self.spans.append(status_span(node, below, body, self.source))
         self.written.extend(
             PlanCommand(
                 heading.id, directive.kind, directive.text, directive.line + self.source.first_line
@@ -348,7 +359,7 @@ def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, 
         id=sys.intern(id_),
         title=_short(title),
         line=line,
-        spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),
+        spec=spec_of(title, values, body.prose_texts, body.examples, body.blocks),
         status=status[0],
         note=status[1],
         prose="\n\n".join(body.prose),
@@ -357,3 +368,180 @@ def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, 
         literal=_literal(others, body),
         **others,  # type: ignore[arg-type]  # the schema holds the types of its keys
     )
+
+
+def spec_of(
+    title: str,
+    values: Mapping[str, object],
+    prose: Iterable[str],
+    fences: Iterable[str],
+    blocks: Iterable[Block],
+) -> Spec:
+    """Both digests of a task.
+
+    `prose` is without fields, comments, rules and change quotes; white space does not count.
+    `fences` are the fenced examples in it, `blocks` what is written: both byte for byte.
+    """
+    what: Part = (
+        _collapse_spaces(title),
+        tuple(_collapse_spaces(text) for text in prose if text.strip()),
+        tuple(fences),
+        tuple((block.kind.value, block.path, block.text) for block in blocks),
+        # Without ids: to name what is asked for does not ask for anything else.
+        tuple(_collapse_spaces(_without_id(text)) for text in _texts(values, "acceptance")),
+        tuple(sorted(_texts(values, "outputs"))),
+        tuple(sorted(_texts(values, "depends_on"))),
+        str(values.get("implementer", "")),
+        str(values.get("command", "")),
+        # only where it is given: what was built before there was such a field stays built
+        *([tuple(sorted(named))] if (named := _texts(values, "changes_tests")) else []),
+    )
+    proof = _unproven() if _PROVE.isdisjoint(values) else _digest(_proof(values))
+    return Spec.of_bytes(_digest(what) + proof)
+
+
+@cache
+def _unproven() -> bytes:
+    """The digest of a task whose fields say nothing of a proof, as most of a long plan's are."""
+    return _digest(_proof({}))
+
+
+def _proof(values: Mapping[str, object]) -> Part:
+    tests: tuple[TestContract, ...] = values.get("test_contracts", ())  # type: ignore[assignment]  # the schema holds the types of its keys
+    contracts: tuple[Contract, ...] = values.get("contracts", ())  # type: ignore[assignment]  # the same
+    gates: tuple[GateSpec, ...] = values.get("gates", ())  # type: ignore[assignment]  # the same
+    coverage: float | None = values.get("coverage")  # type: ignore[assignment]  # the same
+    # only where they are given: what was proven before there were such fields stays proven
+    without = tuple((key, str(values[key])) for key in _REASONS if values.get(key))
+    held: tuple[HeldOutFile, ...] = values.get("held_out_files", ())  # type: ignore[assignment]  # the same
+    return (
+        tuple((test.id, test.level.value, test.command, *_marks(test)) for test in tests),
+        tuple((contract.kind, contract.value) for contract in contracts),
+        tuple((gate.name, gate.command, gate.network.value, gate.seconds) for gate in gates),
+        coverage,
+        *without,
+        *([tuple(sorted((one.path, one.digest) for one in held))] if held else []),
+    )
+
+
+def _marks(test: TestContract) -> Iterator[str]:
+    if test.fails:
+        yield "fails"
+    if test.held_out:
+        yield "held out"
+
+
+def _without_id(text: str) -> str:
+    return AcceptanceItem.parse(text).text
+
+
+def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
+    found = values.get(key)
+    return tuple(map(str, found)) if found and isinstance(found, tuple) else ()
+
+
+def _collapse_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(part: Part) -> bytes:
+    """Digest of nested values; `repr` keeps every border between them."""
+    return hashlib.sha256(repr(part).encode("utf-8", "replace")).digest()
+
+
+def status_span(heading: Node, below: Sequence[Node], body: Body, source: Source) -> StatusSpan:
+    """The bytes of the task's status, or where to insert one that is missing.
+
+    A missing one goes before the first field, in the style of that field; without fields it makes
+    a list right under the heading.
+    """
+    existing = next((field for field in body.fields if field.key == "status"), None)
+    if existing:
+        return _value_span(existing, source)
+    if body.holders:
+        first = body.fields[0]
+        match first.style:
+            case Style.TABLE:
+                return _new_row(body.holders[0], source)
+            case Style.LIST:
+                return _new_item(body.holders[0], source)
+            case Style.LINE:
+                return _new_line(first, source)
+    return _new_list(heading, below, source)
+
+
+def _value_span(field: PlanField, source: Source) -> StatusSpan:
+    start, end = source.byte(*field.start), source.byte(*field.end)
+    line, column = field.start
+    needs_blank = start == end and source.lines[line][column - 1 : column] not in (" ", "\t")
+    return StatusSpan(start, end, " " if needs_blank else "")
+
+
+def _at_line(source: Source, line: int, before: str, after: str) -> StatusSpan:
+    """An insertion of a whole line before `line`."""
+    at = source.byte(line, 0)
+    return StatusSpan(at, at, before, after + "\n")
+
+
+def _new_item(node: Node, source: Source) -> StatusSpan:
+    line = node.items[0].start
+    raw = source.lines[line]
+    lead = raw[: len(raw) - len(raw.lstrip())]
+    marker = re.match(r"(?:[-*+]|\d+[.)])[ \t]+", raw.lstrip())
+    return _at_line(source, line, f"{lead}{marker[0] if marker else '- '}Status: ", "")
+
+
+def _new_line(field: PlanField, source: Source) -> StatusSpan:
+    line = field.name.line
+    raw = source.lines[line]
+    lead = raw[: len(raw) - len(raw.lstrip())]
+    bare = raw.lstrip()
+    mark = bare[: bare.index(field.name.text[0])]
+    behind = bare[len(mark) + len(field.name.text) :]
+    name = f"{mark}Status{mark}:" if mark and behind.startswith(mark) else f"{mark}Status:{mark}"
+    # Two blanks or a backslash keep the lines of a paragraph apart where it is rendered (CommonMark
+    # 0.31, 6.7).
+    ending = raw[len(raw.rstrip(" \t\\")) :] or ("" if not mark else "  ")
+    return _at_line(source, line, f"{lead}{name} ", ending)
+
+
+def _new_row(node: Node, source: Source) -> StatusSpan:
+    raw = source.lines[node.start]
+    lead = raw[: len(raw) - len(raw.lstrip())]
+    open_pipe, close_pipe = raw.strip().startswith("|"), raw.strip().endswith("|")
+    before = f"{lead}{'| ' if open_pipe else ''}Status | "
+    after = " |" if close_pipe else ""
+    # Behind the head and its dashes: what stands above them would be the head (GFM, 4.10 Tables).
+    line = node.start + 2
+    if line >= len(source.lines):
+        return _at_end(source, before, after)
+    return _at_line(source, line, before, after)
+
+
+def _at_end(source: Source, before: str, after: str) -> StatusSpan:
+    """A new last line behind one that has no line end."""
+    last = len(source.lines) - 1
+    at = source.byte(last, len(source.lines[last]))
+    return StatusSpan(at, at, "\n" + before, after)
+
+
+def _new_list(heading: Node, below: Sequence[Node], source: Source) -> StatusSpan:
+    name = _marker(heading, below, source)
+    if heading.end >= len(source.lines):
+        return _at_end(source, "\n" + name, "")
+    at = source.byte(heading.end, 0)
+    blank_follows = heading.end >= source.line_count or not source.lines[heading.end].strip(" \t")
+    return StatusSpan(at, at, "\n" + name, "\n" if blank_follows else "\n\n")
+
+
+def _marker(heading: Node, below: Sequence[Node], source: Source) -> str:
+    """What a new list begins with, so that what follows stays outside of it."""
+    follows = next((line for line in source.lines[heading.end :] if line.strip(" \t")), "")
+    # Behind a list, indented text would be a part of its item (CommonMark 0.31, 5.2); a paragraph
+    # takes none in.
+    if follows.startswith((" ", "\t")):
+        return "**Status:** "
+    # With the same mark the two lists would be one; another mark begins a list of its own
+    # (CommonMark 0.31, 5.3).
+    dashes = bool(below) and below[0].kind is Kind.LIST and below[0].markup == "-"
+    return "* Status: " if dashes else "- Status: "

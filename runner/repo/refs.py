@@ -5,7 +5,10 @@ Annotated tags: made once, on a commit, and never moved.
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
+from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,21 +16,22 @@ from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import commit_tree
 from runner.repo.git import GitError
 from runner.repo.objects import DURABLE
-from runner.repo.own_refs import list_refs, own_name
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from runner.repo.read import Repository
     from runner.repo.trees import WrittenChange
-
 
 _SLUG_WIDTH = 50
 _REFUSALS = 3
 """Names for a draft that git may refuse before it is given up."""
 _DRAFTS = "drafts"
 """Of which commit each draft was made: `<task>/<branch>`."""
+_BELOW = "refs/runner"
+_OF = "of-"
 
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
@@ -237,3 +241,61 @@ def make_tag(repo: Repository, name: str, commit: str, message: str) -> None:
         *("tag", "--annotate", "--cleanup=verbatim", "--file=-", "--end-of-options", name, commit),
         stdin=message.encode(),
     )
+
+
+def own_name(repo: Repository, name: str) -> str:
+    """A name below `refs/runner/` for what is one plan's: every folder's, and every work tree's.
+
+    They all share the refs of the repository, and each plan has its own TASK-001. The plan at the
+    top of the first work tree has the plain name.
+    """
+    linked = repo.folders.git != repo.folders.common
+    tree = repo.folders.git.name if linked else ""
+    if not tree and not repo.prefix.value:
+        return name
+    place = sha256(os.fsencode(f"{tree}\0{repo.prefix.value}")).hexdigest()[:12]
+    return f"{_OF}{place}/{name}"
+
+
+def find_own_name(repo: Repository, name: str) -> str:
+    """The name by which a ref is there now that a journal has by this name, perhaps an older one.
+
+    The first versions gave all plans of a repository the plain names; see `old_refs`.
+    """
+    if name.startswith(_OF):
+        return name
+    own = own_name(repo, name)
+    return own if repo.resolve(f"{_BELOW}/{own}") is not None else name
+
+
+def list_refs(repo: Repository, name: str) -> tuple[str, ...]:
+    """All refs below `refs/runner/<name>/`, as they are called below it; asks no git.
+
+    Git keeps a ref as a file, or after `git pack-refs` as a line (gitrepository-layout(5)).
+    """
+    common, below = repo.folders.common, f"{_BELOW}/{name}/"
+    if (common / "reftable").is_dir():  # refs are then neither
+        out = repo.git.run("for-each-ref", "--format=%(refname)", below)
+        found = os.fsdecode(out).splitlines()
+        return tuple(sorted(one.removeprefix(below) for one in found))
+    return tuple(sorted({*_list_loose(common / below), *_list_packed(common, below)}))
+
+
+def _list_loose(folder: Path) -> Iterator[str]:
+    for top, _, files in os.walk(folder):
+        for file in files:
+            # Beside a ref lies git's own lock while that is written, which is no ref.
+            if not file.endswith(".lock"):
+                yield os.path.relpath(os.path.join(top, file), folder)  # noqa: PTH118 - names alone
+
+
+def _list_packed(common: Path, below: str) -> Iterator[str]:
+    packed = b""
+    with suppress(OSError):
+        packed = (common / "packed-refs").read_bytes()
+    mark = f" {below}".encode()
+    at = packed.find(mark)
+    while at >= 0:
+        line = packed[at + 1 :].partition(b"\n")[0]
+        yield os.fsdecode(line).removeprefix(below)
+        at = packed.find(mark, at + len(line))

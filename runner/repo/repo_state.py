@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.git import text
@@ -17,16 +19,15 @@ from runner.repo.head import describe_ongoing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from runner.repo.configuration import Configuration
     from runner.repo.git import Git
     from runner.repo.head import Head
     from runner.repo.trees import Prefix, TreeChange
 
-
 _GITLINK = regex(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]*)")
 _ATTRIBUTES = regex(rb"\t((?:[^\0]*/)?\.gitattributes)\0")
+_MOUNTS = Path("/proc/self/mounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +180,44 @@ def _working(repository: WorkTrees, path: str) -> bytes | None:
         return bytes(file.readlink()) if file.is_symlink() else file.read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
+
+
+def require_no_windows_drive(folder: Path, mounts: Path = _MOUNTS) -> None:
+    """Raise RunnerError where the folder lies on a drive of Windows."""
+    try:
+        text = mounts.read_text("utf-8", "replace")
+    except OSError:
+        return  # no Linux
+    if at := find_windows_drive(os.path.realpath(folder), text):
+        raise RunnerError(
+            f"this folder is on a Windows drive ({at}), where files cannot be locked",
+            where=str(folder),
+            hint="clone it into WSL's own file system, such as ~/src, and run there",
+            code=ExitCode.PERSON,
+        )
+
+
+def find_windows_drive(path: str, mounts: str) -> str:
+    """Where the drive that holds a real path is mounted, by the text of proc(5), mounts; or ""."""
+    best, drive = "", False
+    for line in mounts.splitlines():
+        words = line.split(" ")
+        if len(words) < 4:  # noqa: PLR2004 - fstab(5)
+            continue
+        at = _plain(words[1])
+        holds = path == at or path.startswith(at.rstrip("/") + "/")
+        if holds and len(at) >= len(best):  # of two on one place the later one is seen
+            best, drive = at, _is_drive(words[2], words[3])
+    return best if drive else ""
+
+
+def _is_drive(kind: str, options: str) -> bool:
+    """Whether it is one of Windows; others use 9p, too, for the root of a small machine, say."""
+    return kind == "drvfs" or (kind in {"9p", "virtiofs"} and "drvfs" in options)
+
+
+def _plain(word: str) -> str:
+    """A path as fstab(5) writes it, without its octal numbers."""
+    for number, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        word = word.replace(number, letter)
+    return word

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.alternates import ALONE, commit_inside, exclude_lines, lay_out, lend
 from runner.repo.change_times import tells_changes
 from runner.repo.git import (
@@ -23,8 +26,10 @@ from runner.repo.git import (
     raw,
     text,
 )
+from runner.repo.head import find_git
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.proposal_bounds import ProposalBounds, Spelling, find_left_over
+from runner.repo.read import Repository
 from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
     StatCache,
@@ -42,6 +47,7 @@ from runner.repo.tree_files import (
 from runner.repo.trees import (
     EMPTY,
     GITLINK,
+    Prefix,
     Snapshot,
     bring_gitlinks_back,
     change_of,
@@ -50,17 +56,19 @@ from runner.repo.trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.model import Change
     from runner.repo.alternates import Lender
+    from runner.repo.head import Folders
     from runner.repo.included_files import IncludedFiles
     from runner.repo.trees import TreeChange, TreeEntry
 
 T = TypeVar("T")
 _FEW = 100  # changed files that are read here; of more git makes objects sooner
 _SOON = 60.0  # seconds after which something is wrong with the tree, not with its size
+_MOST = 1000
 
 
 class Scratch:
@@ -408,3 +416,129 @@ class Scratch:
 
     def _on(self, index: str) -> Git:
         return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))
+
+
+@dataclass(slots=True)
+class Slot:
+    """One slot this process holds; its lock ends with `release`, or with the process."""
+
+    number: int
+    folder: Path
+    _lock: int = field(repr=False)
+    _held: set[int] = field(repr=False)
+    """Numbers of the slots that its pool holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let another process have the slot; doing so twice is fine."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+            self._held.discard(self.number)
+
+
+class Pool:
+    """The slots of one repository: `<folder>/slots/0`, `1` and so on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "slots"
+        self._held: set[int] = set()
+
+    def take(self) -> Slot:
+        """The first slot that no process holds; made when there is none."""
+        # The trees of private repositories lie there, on a machine that others may use.
+        effects.make_folder(self.folder, mode=0o700)
+        for number in range(_MOST):
+            # Not asked for what is ours: each of 64 slots would ask for all before it.
+            lock = None if number in self._held else self._lock(number)
+            if lock is not None:
+                self._held.add(number)
+                folder = self.folder / str(number)
+                effects.make_folder(folder, mode=0o700)
+                return Slot(number, folder, lock, self._held)
+        raise RunnerError("every scratch slot is in use by another process", where=str(self.folder))
+
+    def _lock(self, number: int) -> int | None:
+        """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""
+        path = self.folder / f"{number}.lock"
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock
+
+
+def is_checked_out(top: Path, path: str) -> bool:
+    """Whether a submodule's own repository is in its place."""
+    return os.path.lexists(top / path / ".git")
+
+
+class Submodules:
+    """The submodules of one slot, each a scratch tree of its own: the person's stay untouched."""
+
+    def __init__(self, slot: Path, folders: Folders) -> None:
+        self._slot = slot / "submodules"
+        self._folders = folders
+        self._scratches: dict[str, Scratch | None] = {}
+        """By path; None for one that is not checked out."""
+
+    def close(self) -> None:
+        """End the processes that read objects."""
+        for scratch in filter(None, self._scratches.values()):
+            scratch.close()
+
+    def reset(self, gitlinks: Mapping[str, str]) -> dict[str, Path]:
+        """Bring each submodule to its commit, and return the folders of those that are there.
+
+        One inside another follows it.
+        """
+        return dict(self._reset(gitlinks, ""))
+
+    def find_changed(self) -> Iterator[str]:
+        """Files of the submodules that differ from their commits."""
+        for path, scratch in self._scratches.items():
+            if scratch is not None:
+                yield from (f"{path}/{change.path}" for change in scratch.changes())
+
+    def _reset(self, gitlinks: Mapping[str, str], above: str) -> Iterator[tuple[str, Path]]:
+        for path, commit in gitlinks.items():
+            whole = above + path
+            if whole not in self._scratches:
+                self._scratches[whole] = self._open(whole)
+            scratch = self._scratches[whole]
+            if scratch is None:
+                continue
+            try:
+                scratch.reset(commit)
+            except (GitError, RunnerError, OSError):  # a commit that was not fetched
+                continue
+            yield whole, scratch.tree_folder
+            yield from self._reset(scratch.gitlinks, f"{whole}/")
+
+    def _open(self, path: str) -> Scratch | None:
+        lender = self._find_lender(path)
+        name = sha256(os.fsencode(path)).hexdigest()[:16]
+        return Scratch.open(self._slot / name, lender) if lender else None
+
+    def _find_lender(self, path: str) -> Lender | None:
+        """What the submodule's own repository lends; None where it is not in its place."""
+        top = self._folders.top / path
+        folders = find_git(top) if is_checked_out(self._folders.top, path) else None
+        if folders is None or folders.top != top:
+            return None
+        # An unpacked archive may say that it lies anywhere, as in another repository of the person.
+        common = os.path.realpath(folders.common)
+        if not any(common.startswith(f"{own}/") for own in (self._folders.common, top)):
+            return None
+        try:
+            with Repository.open(top) as repository:
+                return replace(repository.lender(), prefix=Prefix(""))
+        except RunnerError:
+            return None

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from runner.model.work import AcceptanceRow
     from runner.process.base import Place, Sandbox
     from runner.repo.included_files import IncludedFiles
-    from runner.repo.scratch import Scratch
-    from runner.repo.submodules import Submodules
+    from runner.repo.scratch import Scratch, Submodules
     from runner.run.review import Ruling
     from runner.writes.pipeline import WriteRules
     from runner.writes.sast import SastPool, SastScan

@@ -25,9 +25,9 @@ from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Network, Outcome
-from runner.plan.examples import find_examples
+from runner.plan.proofs import find_examples
 from runner.plan.shell.exit_status import bypass_of
-from runner.plan.shell.quiet_lines import starts_no_program
+from runner.plan.shell.shell_commands import starts_no_program
 from runner.process.base import Ran
 from runner.process.platform import has_exit_descriptors
 from runner.process.supervise import RunningCommand

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.process.base import Place
     from runner.repo.read import Repository
-    from runner.repo.scratch import Scratch
-    from runner.repo.submodules import Submodules
+    from runner.repo.scratch import Scratch, Submodules
     from runner.run import workers
     from runner.run.workers import WorkerPool
 else:

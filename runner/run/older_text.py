@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.git import text
-from runner.repo.projects import is_unnamed, make_own_test
+from runner.repo.landed_commits import is_unnamed, make_own_test
 from runner.repo.trailers import UNDOES, parse_messages
 from runner.run.landing.record_commit import SUBJECT
 

@@ -13,8 +13,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, would_show
 from runner.model.words import PROVES_NOTHING
-from runner.plan.shell.quiet_lines import starts_no_program
-from runner.plan.shell.shell_commands import tests_in
+from runner.plan.shell.shell_commands import starts_no_program, tests_in
 from runner.run.assurance import ITEMS_HINT, NO_ITEMS, lacks_items
 
 if TYPE_CHECKING:

@@ -16,10 +16,8 @@ from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
 from runner.process.tree import count_visits, end_marked, own_prefix
-from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import ProposalBounds
-from runner.repo.scratch import Scratch
-from runner.repo.submodules import Submodules
+from runner.repo.scratch import Pool, Scratch, Submodules
 from runner.run.assignment import WorkerContext
 from runner.run.landing.own_work import Landings
 from runner.run.worktree_include import copy_included, match_included
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from runner.held_out.site import HeldOutFolders
     from runner.process.base import Sandbox
     from runner.repo.included_files import IncludedFiles
-    from runner.repo.pool import Slot
     from runner.repo.read import Repository
+    from runner.repo.scratch import Slot
     from runner.run.assignment import Assignment
     from runner.run.secret_leases import SecretLeases
     from runner.run.workers import WorkerPool

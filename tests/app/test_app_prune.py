@@ -127,7 +127,7 @@ def test_drafts_that_are_merged_or_whose_task_is_over_go_and_others_stay(place):
 
 
 def test_slots_that_nobody_holds_go_and_a_held_one_stays(place):
-    from runner.repo.pool import Pool
+    from runner.repo.scratch import Pool
 
     old(place)
     project = opened_at(place)

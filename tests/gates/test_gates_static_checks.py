@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.plan.shell.quiet_lines import starts_no_program
+from runner.plan.shell.shell_commands import starts_no_program
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from runner.errors import RunnerError
 from runner.model import AcceptanceItem, HeldOutFile
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import number_items
-from runner.plan.held_out_edit import HeldOutLines, write_held_out
+from runner.plan.held_out import HeldOutLines, write_held_out
 
 DIGEST = "sha256:" + 64 * "a"
 PLAN = f"""# Shop

@@ -7,7 +7,7 @@ import pytest
 from runner.model import Severity
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
-from runner.plan.held_out_checks import names_file, runs_file
+from runner.plan.held_out import names_file, runs_file
 from runner.plan.spans import Spans
 
 DIGEST = "sha256:" + 64 * "a"

@@ -84,7 +84,7 @@ def test_reading_head_starts_no_process_and_imports_no_git(tmp_path):
     a_repository(tmp_path, {"a": "1"})
     code = (
         "import sys; from pathlib import Path; from runner.repo.head import read_head;"
-        "import runner.repo.read, runner.repo.scratch, runner.repo.pool, runner.repo.refs;"
+        "import runner.repo.read, runner.repo.scratch, runner.repo.scratch, runner.repo.refs;"
         f"print(read_head(Path({str(tmp_path)!r})).branch, 'git' in sys.modules,"
         " 'subprocess' in sys.modules)"
     )

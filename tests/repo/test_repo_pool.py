@@ -1,7 +1,7 @@
 import subprocess
 import sys
 
-from runner.repo.pool import Pool
+from runner.repo.scratch import Pool
 
 
 def test_each_taken_slot_is_another_and_a_released_one_is_taken_again(tmp_path):
@@ -35,7 +35,7 @@ def test_a_pool_asks_no_slot_of_its_own_again(tmp_path, monkeypatch):
 
 def test_another_process_never_gets_a_held_slot_and_a_dead_one_holds_none(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from runner.repo.pool import Pool;"
+        "import sys; from pathlib import Path; from runner.repo.scratch import Pool;"
         f"slot = Pool(Path({str(tmp_path)!r})).take(); print(slot.number, flush=True);"
         "sys.stdin.read()"
     )

@@ -9,7 +9,7 @@ import pytest
 from repo_build import a_change, a_repository, git
 
 from runner.repo.commit import commit_tree
-from runner.repo.pruning import is_pruning, is_there, wait_for_pruning
+from runner.repo.index_lock import is_pruning, is_there, wait_for_pruning
 from runner.repo.read import Repository
 from runner.run.landing.git_locks import move_branch
 

@@ -1,13 +1,14 @@
 import pytest
 from repo_build import a_change, a_repository, git
 
-from runner.repo.own_refs import list_refs, own_name
 from runner.repo.read import Repository
 from runner.repo.refs import (
     branch_exists,
     draft,
     drop_ref,
     keep_ref,
+    list_refs,
+    own_name,
     read_ref,
     slug,
     sweep_drafts,

@@ -14,10 +14,10 @@ from repo_build import a_repository, files_of, git, write
 from runner import effects
 from runner.repo import small_tree
 from runner.repo.alternates import exclude_lines
-from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.git import UnusualError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
+from runner.repo.small_tree import ExcludeRules
 from runner.repo.trees import stamp_of
 
 _NAMES = ("a", "b.py", "c.pyc", "__pycache__", "d e", "build", ".x", "ü", "x.log", "keep.log")

@@ -17,8 +17,7 @@ from runner.repo.change_times import TICK
 from runner.repo.commit import commit_tree, swap_branch
 from runner.repo.git import UnusualError
 from runner.repo.index_file import read_index
-from runner.repo.index_lock import INDEX, Synced, sync_index
-from runner.repo.lock_files import LockFile, free_dead_locks
+from runner.repo.index_lock import INDEX, LockFile, Synced, free_dead_locks, sync_index
 from runner.repo.read import Repository
 from runner.repo.trees import TreeEntry
 

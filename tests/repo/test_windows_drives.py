@@ -3,7 +3,7 @@
 import pytest
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.windows_drives import find_windows_drive, require_no_windows_drive
+from runner.repo.repo_state import find_windows_drive, require_no_windows_drive
 
 WSL = r"""/dev/sdc / ext4 rw,relatime,discard 0 0
 none /mnt/wsl tmpfs rw,relatime 0 0

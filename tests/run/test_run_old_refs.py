@@ -7,9 +7,8 @@ import pytest
 from runner.journal.task_state import HeldWork
 from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
-from runner.repo.own_refs import list_refs, own_name
 from runner.repo.read import Repository
-from runner.repo.refs import keep_ref, read_ref
+from runner.repo.refs import keep_ref, list_refs, own_name, read_ref
 from runner.run.landing.drafts import load_held_changes
 from runner.run.landing.old_refs import take_old_refs
 

@@ -17,8 +17,7 @@ from runner.journal.events import WriteReviewed
 from runner.journal.session_events import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
 from runner.repo.commit import commit_tree
-from runner.repo.own_refs import find_own_name
-from runner.repo.refs import keep_ref
+from runner.repo.refs import find_own_name, keep_ref
 from runner.run.planned.task_plans import keep_plan, parse_edited_plan
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from runner.model import Action, Change, Status, digest_of
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
-from runner.repo.lock_files import free_dead_locks
+from runner.repo.index_lock import free_dead_locks
 from runner.repo.trailers import WAIVED
 from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument

@@ -22,12 +22,12 @@ from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
-from runner.plan.examples import find_examples
+from runner.plan.proofs import find_examples
 from runner.process.environments import is_in_dependencies
 from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
 from runner.repo.git import text
 from runner.repo.head import PLANS
-from runner.repo.windows_drives import require_no_windows_drive
+from runner.repo.repo_state import require_no_windows_drive
 from runner.report.decisions_file import BUILD, find_run_files
 from runner.run.worktree_include import FILE_NAME, match_in
 from runner.secrets.redact import redact

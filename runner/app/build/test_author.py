@@ -49,7 +49,7 @@ from runner.model import (
     digest_of,
 )
 from runner.model.work import items_of
-from runner.plan.held_out_edit import HeldOutLines, write_held_out
+from runner.plan.held_out import HeldOutLines, write_held_out
 from runner.process.sandbox import sandbox_of
 from runner.repo.proposal_bounds import ProposalError
 from runner.run.assignment import Assignment

@@ -13,7 +13,7 @@ from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree
 from runner.repo.filtered import find_filtered
-from runner.repo.projects import name_project
+from runner.repo.landed_commits import name_project
 from runner.repo.read import Repository
 from runner.repo.trailers import PROJECT, build_message, subject, task_trailers
 from runner.run.landing.git_locks import move_branch, prepare_index

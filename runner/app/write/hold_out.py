@@ -17,8 +17,7 @@ from runner.held_out.git_blobs import find_blob
 from runner.held_out.store import FileRecord, make_store_id
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, HeldOutFile, Severity, Status, digest_of
-from runner.plan.held_out_checks import names_file, paths_in
-from runner.plan.held_out_edit import HeldOutLines, write_held_out
+from runner.plan.held_out import HeldOutLines, names_file, paths_in, write_held_out
 from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.read import Repository
 from runner.run.selection import find_id

@@ -35,7 +35,7 @@ from runner.model import (
     TestContract,
     Verdict,
 )
-from runner.plan.shell import quiet_lines as _quiet_lines
+from runner.plan.shell import shell_commands as _quiet_lines
 from runner.plan.shell import syntax as _shell_syntax
 from runner.process import base as _process
 from runner.process import cgroups as _cgroups
@@ -47,8 +47,8 @@ from runner.repo import alternates as _alternates
 from runner.repo import git as _git
 from runner.repo import index_file as _index_file
 from runner.repo import objects as _objects
-from runner.repo import pool as _pool
 from runner.repo import proposal_bounds as _proposal_bounds
+from runner.repo import scratch as _pool
 from runner.repo import scratch as _scratch
 from runner.repo import small_tree as _small_tree
 from runner.repo import tree_files as _tree_files

@@ -33,9 +33,8 @@ from runner.process.base import Place, command_environment, git_identity
 from runner.process.sandbox import sandbox_of
 from runner.repo.alternates import Lender
 from runner.repo.included_files import IncludedFiles
-from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import ProposalBounds
-from runner.repo.scratch import Scratch
+from runner.repo.scratch import Pool, Scratch
 from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
 from runner.run.proof.prove import make_gate_context
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from runner.gates.regression import Suspects
     from runner.journal.events import Event as Happening
     from runner.model import Proof
-    from runner.repo.pool import Slot
+    from runner.repo.scratch import Slot
     from runner.run.assignment import Assignment
 
 # --- the slot -------------------------------------------------------------------------

@@ -115,11 +115,10 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
 """Programs that run another, with those of their options that take a word."""
 _MOST_BEFORE = 20
 """Programs that run one another before one that does something."""
+
 # A duration (timeout(1)), the mask of processors (taskset(1)) or a file (flock(1)) stands before
 # the program.
 _TAKES_ONE_MORE = frozenset({"timeout", "taskset", "flock"})
-
-
 _ALONE_WORDS = """
 : [ basename break cat cd cksum cmp comm continue cut date diff dirname echo egrep exit expr
 false fgrep fold grep head id join ls md5sum mkdir nl nproc od paste printf pwd readlink
@@ -128,10 +127,19 @@ tr true umask uname uniq wait wc whoami
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Words of the shell and programs that start nothing, whatever their options are."""
+
 # LD_PRELOAD puts code into each program (ld.so(8)), bash runs the file that BASH_ENV names before a
 # script (bash(1)), and an interactive sh that of ENV (POSIX.1-2017, sh).
 _LOADS = regex(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
 """Assignments by which a word could mean another program, or load one."""
+_BYPASS = regex(
+    r"(?:--(?:no-verify|exit-zero|suppress-tests-failed(?:-exit-code)?|passWithNoTests"
+    r"|pass-with-no-tests|pass-on-failing-test-suite|fail-never|nostatusrc"
+    r"|no-fail-on-failing-test-suite)|-fn|-Dmaven\.test\.failure\.ignore"
+    r"|\S*\.ignore_outcome)(?:=(?:true|1|yes))?"
+    r"|--(?:testFailureExitCode|failure-exit-code)=0+|--fail-on-failing-test-suite=false"
+)
+_MAKE_IGNORES = regex(r"-[bBdekLmnpqrRsStvw]*i|--ignore-errors")
 
 
 class StartedProgram(NamedTuple):
@@ -338,3 +346,18 @@ def _without_options(words: list[str], taking: frozenset[str], but: str = "") ->
             return words[at + 1 :]
         at += 2 if words[at] in taking else 1
     return words[at:]
+
+
+def find_bypass(command: Simple) -> str:
+    """Return the word by which a command passes over what fails, else an empty string."""
+    for name, words in programs_of(command):
+        for word in words:
+            ignores = name in ("make", "gmake") and _MAKE_IGNORES.fullmatch(word)
+            if ignores or _BYPASS.fullmatch(word):
+                return word
+    return ""
+
+
+def without_bypass(word: str, whole: str = "the command") -> str:
+    """Return what to do about a word of the `whole` that leaves checks out."""
+    return f"remove `{word}` from {whole}"

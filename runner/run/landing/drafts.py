@@ -12,8 +12,16 @@ from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.head import PLANS
 from runner.repo.merge import carry
-from runner.repo.own_refs import find_own_name, list_refs, own_name
-from runner.repo.refs import draft, drop_ref, find_draft, keep_ref, read_ref
+from runner.repo.refs import (
+    draft,
+    drop_ref,
+    find_draft,
+    find_own_name,
+    keep_ref,
+    list_refs,
+    own_name,
+    read_ref,
+)
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.repo.commit import swap_branch
-from runner.repo.lock_files import free_dead_locks
-from runner.repo.pruning import is_there, wait_for_pruning
+from runner.repo.index_lock import free_dead_locks, is_there, wait_for_pruning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

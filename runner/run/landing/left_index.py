@@ -6,8 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.repo.index_lock import INDEX, place_index
-from runner.repo.lock_files import free_dead_locks, take_left_index, take_recorded_index
+from runner.repo.index_lock import (
+    INDEX,
+    free_dead_locks,
+    place_index,
+    take_left_index,
+    take_recorded_index,
+)
 from runner.repo.read import Repository
 from runner.run.landing.lander import changes_between
 from runner.writes import safe_io
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import TaskLanding
     from runner.repo.head import Folders
-    from runner.repo.lock_files import LockFile
+    from runner.repo.index_lock import LockFile
 
 
 @dataclass(frozen=True, slots=True)

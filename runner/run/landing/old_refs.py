@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.repo.objects import DURABLE
-from runner.repo.own_refs import list_refs, own_name
-from runner.repo.refs import read_ref
+from runner.repo.refs import list_refs, own_name, read_ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.repo.commit import commit_tree, sign_off
-from runner.repo.projects import name_project
+from runner.repo.landed_commits import name_project
 from runner.repo.trailers import PROJECT, build_message, parse_message
 from runner.run.landing.amend_record import find_amendable
 from runner.run.landing.git_locks import bring_index, move_branch, prepare_index

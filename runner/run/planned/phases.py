@@ -19,8 +19,7 @@ from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.own_refs import find_own_name, list_refs, own_name
-from runner.repo.refs import drop_ref, keep_ref, read_ref
+from runner.repo.refs import drop_ref, find_own_name, keep_ref, list_refs, own_name, read_ref
 from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import make_gate_context
 from runner.secrets.redact import redact

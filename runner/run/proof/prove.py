@@ -15,8 +15,8 @@ from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
 from runner.journal.events import GateCompleted, GateStarted
-from runner.plan.examples import find_examples
-from runner.plan.shell.quiet_lines import starts_no_program
+from runner.plan.proofs import find_examples
+from runner.plan.shell.shell_commands import starts_no_program
 from runner.run.proof.stages import count_named, tell_stage
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from runner.repo.files_digest import is_about
+from runner.repo.commit import is_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

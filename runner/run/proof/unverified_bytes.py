@@ -20,10 +20,10 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob
-from runner.repo.files_digest import is_about, says_files
+from runner.repo.commit import is_about, says_files
 from runner.repo.git import text
 from runner.repo.head import OWNERSHIP_MAP, PLANS
-from runner.repo.projects import is_unnamed, make_own_test
+from runner.repo.landed_commits import is_unnamed, make_own_test
 from runner.repo.trailers import RESTORES, UNDOES, parse_messages
 from runner.run.landing.own_work import entries_of
 from runner.writes.paths import in_scope

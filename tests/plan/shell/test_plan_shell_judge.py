@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runner.plan.shell.judge import Called, loses_exit
+from runner.plan.shell.exit_status import Called, loses_exit
 from runner.process import enclosed_shell
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")

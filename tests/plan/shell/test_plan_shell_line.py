@@ -5,8 +5,7 @@ import time
 import pytest
 
 from runner.plan.shell import shell_commands
-from runner.plan.shell.exit_status import bypass_of, swallow_of
-from runner.plan.shell.judge import expects_failures
+from runner.plan.shell.exit_status import bypass_of, expects_failures, swallow_of
 
 
 @pytest.mark.parametrize(
