@@ -44,6 +44,8 @@ _LONGEST_TYPED = 300
 """Characters of a command that a person may type again."""
 INTEGRITY = "integrity"
 """The kind of the runner's own checks of what a change takes away from tests."""
+COVERAGE = "coverage"
+MUTATION = "mutation"
 
 
 def _nothing(_path: str) -> bytes | None:
@@ -255,6 +257,12 @@ def command_limits(task: Task, settings: Settings) -> Limits:
     hard = task.timeout or settings.hard_seconds
     limits = Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard, queue=hard)
     return apply_bounds(limits, settings, task.uses)
+
+
+def make_own_check(id_: str, task: Task, settings: Settings) -> Check:
+    """Return a check that the runner does itself, without a command."""
+    kind = id_ if id_ in (COVERAGE, MUTATION) else INTEGRITY
+    return Check(id=id_, kind=kind, command="", limits=command_limits(task, settings))
 
 
 def file_name(check_id: str) -> str:

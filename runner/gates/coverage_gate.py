@@ -11,7 +11,7 @@ from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates.base import Check, Proved, command_limits
+from runner.gates.base import COVERAGE, Proved
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Proof, ProvenBy, Severity, Verdict, digest_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from runner.config.settings import Settings
-    from runner.gates.base import GateContext
+    from runner.gates.base import Check, GateContext
     from runner.gates.coverage import kept_lines, lines, measurements, percent
     from runner.gates.coverage.percent import Weighed, Weight
     from runner.model import Coverage, Observed, Task
@@ -100,16 +100,8 @@ def _files_in(command: str) -> list[str]:
     return [word for word in command.split() if _FILE.fullmatch(word.partition("::")[0])]
 
 
-ID = "coverage"
 _LONGEST_NOTE = 2000
 _HINT = "add tests for these lines to the task's test contracts, or remove dead code"
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """One, for a task that may write and has test contracts."""
-    if not (task.test_contracts and task.writes_anything):
-        return ()
-    return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:
@@ -212,8 +204,8 @@ def _proof(
     unknown = Verdict.FAIL if refused else Verdict.SKIPPED
     good = Verdict.FAIL if refused else Verdict.PASS
     return Proof(
-        id=ID,
-        kind=ID,
+        id=COVERAGE,
+        kind=COVERAGE,
         command="",
         verdict=good if coverage else unknown,
         exit=int(refused),

@@ -1,4 +1,4 @@
-"""Which files are tests, by their path alone as the common tools find them."""
+"""Which files are tests, and which tests they hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from runner.languages.base import NamedTest
     from runner.plan.shell import programs, shell_commands
 else:
     programs = lazy_module("runner.plan.shell.programs")
@@ -36,6 +37,8 @@ _EXAMPLES = regex(rb"^[ \t]*>>> ", re.MULTILINE)
 _RUNS_EXAMPLES = regex(r"\bdoctest\b|\bpy\.?test\b|\b(?:sybil|byexample)\b")
 _GLOBS = regex(r"--doctest-glob[= ]\s*['\"]?([^\s'\"]+)")
 _LARGEST = 500_000
+_LARGEST_SOURCE = 2_000_000
+"""Bytes of a file that is read for its tests; a larger one holds data."""
 _LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
 _READERS = frozenset(_LOOKERS.split())
 """Programs that look at a file and run nothing of it."""
@@ -104,3 +107,18 @@ def _names(path: str, command: str) -> bool:
         return False
     module = stem.removeprefix("src/").replace("/", ".")
     return bool(re.search(rf"(?<![\w.]){re.escape(module)}(?![\w])", command))
+
+
+def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None:
+    """Return the tests of a file, none for an absent one; None where it cannot be read."""
+    language = code_language(path)
+    if content is None:
+        return ()
+    if language is None or language.find_tests is None or len(content) > _LARGEST_SOURCE:
+        return None
+    return language.find_tests(path, content.decode("utf-8", "replace"))
+
+
+def is_benchmark(name: str, path: str) -> bool:
+    """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
+    return is_written_in(path, "go") and name.startswith("Benchmark")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, change_injected, shown
+from gates_bench import checks_of_family, own_check
 
 from runner.gates.coverage import percent
 from runner.model import digest_of
@@ -174,12 +175,11 @@ def test_a_task_without_executable_lines_has_no_coverage(yard):
 
 
 def test_a_task_without_test_contracts_is_not_asked(yard):
-    from runner.gates import coverage_gate
-
     yard.set_up()
-    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
+    settings = yard.context.settings
+    assert checks_of_family("coverage_gate", yard.context.task, settings) == ()
     yard.set_up("true", outputs=())
-    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
+    assert checks_of_family("coverage_gate", yard.context.task, settings) == ()
 
 
 # --- programs that measure themselves --------------------------------------------------
@@ -612,8 +612,7 @@ def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
             "Known", [("proofs", tuple, (failed,))], bases=(GateContext,), frozen=True
         )
         context = known(**{name: getattr(context, name) for name in GateContext.__slots__})
-    (check,) = coverage_gate.checks(context.task, context.settings)
-    assert coverage_gate.prove(check, context).findings == ()
+    assert coverage_gate.prove(own_check("coverage_gate", context), context).findings == ()
 
 
 def test_the_programs_own_output_and_variables_stay_as_they_are(yard):

@@ -13,7 +13,7 @@ from runner.context.files import Neighbours
 from runner.context.gather import file_index
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
-from runner.gates.integrity.compare_tests import findings
+from runner.gates.integrity import findings
 from runner.impact.reach import Entry, References, find_exports
 from runner.impact.store import ImpactStore
 from runner.languages import registry

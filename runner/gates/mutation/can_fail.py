@@ -1,6 +1,7 @@
 """Whether the proof of a change can fail: stub first, then small changes, then red first.
 
-All run a contract of the task in the scratch tree on other bytes (`base_result.earlier`).
+A family of the registry. All run a contract of the task in the scratch tree on other bytes
+(`base_result.earlier`). It knows nothing of how tests are written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
 
-ID = "mutation"
 MOST_CHANGES = 5
 """Small changes of one task; the stub is the first of six mutants."""
 _ENOUGH = 3
@@ -65,8 +65,13 @@ class CanFail:
     """Small changes for which there was no time."""
 
 
-def evaluate(check: Check, context: GateContext) -> Proved:
-    """Findings where nothing fails, and a proof that names what was tried."""
+def prove(check: Check, context: GateContext) -> Proved:
+    """Ask what fails on other bytes, where the task's own proof is good so far.
+
+    Returns findings where nothing fails, and a proof that names what was tried.
+    """
+    if context.on_base is None or not context.changes or context.refused or not _is_proven(context):
+        return Proved(None)
     began = effects.monotonic()
     context = replace(context, tell=lambda _line: None)  # a failure is what is looked for
     asked = tuple(_checks_that_count(context))
@@ -88,6 +93,14 @@ def evaluate(check: Check, context: GateContext) -> Proved:
     proof = _proof(check, shown, findings, reported, effects.monotonic() - began)
     tells = not shown.unmeasured or proof.note not in ("", NO_BODY, NO_CONTRACT)
     return Proved(proof if tells else None, findings, unshown=idle)
+
+
+def _is_proven(context: GateContext) -> bool:
+    """Return whether the task's own proof is good; a gate that was red before does not matter."""
+    return not any(
+        one.verdict is Verdict.FAIL or (one.verdict is Verdict.KNOWN and one.kind != "gate")
+        for one in context.proofs
+    )
 
 
 def _checks_that_count(context: GateContext) -> Iterator[Check]:
