@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Network, Proof, Verdict
+from runner.model import Finding, Network, Proof, Verdict, digest_of
 from runner.model.work import CUT_OFF
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.process.base import Command, Ended
@@ -44,6 +44,8 @@ _LONGEST_TYPED = 300
 """Characters of a command that a person may type again."""
 INTEGRITY = "integrity"
 """The kind of the runner's own checks of what a change takes away from tests."""
+NOT_RUN = 126
+"""The exit code of a check that is refused before it runs."""
 COVERAGE = "coverage"
 MUTATION = "mutation"
 
@@ -291,6 +293,30 @@ def proof_of(
     )
 
 
+def make_proof(
+    check: Check,
+    verdict: Verdict,
+    note: str,
+    *,
+    code: int = 0,
+    seconds: float = 0.0,
+    output: bytes = b"",
+    counts: tuple[tuple[str, int], ...] = (),
+) -> Proof:
+    """Return the proof of a check for which no command ran; `output` is what its digest is of."""
+    return Proof(
+        id=check.id,
+        kind=check.kind,
+        command=redact(check.command),
+        verdict=verdict,
+        exit=code,
+        seconds=round(seconds, 3),
+        output=digest_of(output),
+        counts=counts,
+        note=note,
+    )
+
+
 def failures_of(
     check: Check, ran: Ran, proof: Proof, context: GateContext | None = None
 ) -> tuple[Finding, ...]:
@@ -369,14 +395,14 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
 
 
 def _bounds(check: Check, context: GateContext) -> CommandBounds:
-    about = failed_bounds.About(
-        check.command,
-        check.network,
+    bounds = failed_bounds.CommandBounds(
+        command=check.command,
+        network=check.network,
         asked=_network_of(check, context),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
     )
     where = (context.place, context.sandbox, context.environment, context.settings)
-    return failed_bounds.bounds_of(*where, check.limits, about)
+    return failed_bounds.add_place(bounds, *where, check.limits)
 
 
 def _network_of(check: Check, context: GateContext) -> Network:

@@ -11,21 +11,22 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.base import INTEGRITY, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, make_proof
 from runner.gates.test_paths import find_tests, is_benchmark, is_test_path
 from runner.languages.registry import is_written_in
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.model import Finding, Proof, Severity, Verdict, digest_of
+from runner.model import Finding, Severity, Verdict
+from runner.process.limits import Limits
 from runner.text.syntax import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from runner.gates import meant_tests
-    from runner.gates.base import Check, GateContext
+    from runner.gates.base import GateContext
     from runner.languages.base import NamedTest
-    from runner.model import Change, Task
+    from runner.model import Change, Proof, Task
 else:
     meant_tests = lazy_module("runner.gates.meant_tests")
 
@@ -40,17 +41,9 @@ _IDLE = "assert the code's behaviour: the test must be able to fail"
 
 def integrity_proof(note: str, count: int) -> Proof:
     """What stays of expectations that were changed on purpose: named wherever proofs are shown."""
-    return Proof(
-        id=INTEGRITY,
-        kind=INTEGRITY,
-        command="",
-        verdict=Verdict.PASS,
-        exit=0,
-        seconds=0.0,
-        output=digest_of(note.encode("utf-8", "surrogateescape")),
-        counts=(("changed", count),),
-        note=note,
-    )
+    check = Check(id=INTEGRITY, kind=INTEGRITY, command="", limits=Limits())
+    output = note.encode("utf-8", "surrogateescape")
+    return make_proof(check, Verdict.PASS, note, output=output, counts=(("changed", count),))
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates import commands, contract_tests, lenient_scripts
-from runner.gates.base import Check, Proved
+from runner.gates.base import Check, Proved, make_proof
 from runner.gates.base_result import BaseResult, earlier
 from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
@@ -333,14 +333,12 @@ def _proof(
     parts += [f"mutation report: survived {one}" for one in reported[:_NAMES_SHOWN]]
     note = "; ".join(filter(None, parts))
     counts = {"stub": len(shown.by), "noticed": len(shown.noticed), "survived": len(shown.survived)}
-    return Proof(
-        id=check.id,
-        kind=check.kind,
-        command="",
-        verdict=Verdict.FAIL if refused else verdict,
-        exit=int(refused),
-        seconds=round(seconds, 3),
-        output=digest_of(repr((counts, note)).encode()),
+    return make_proof(
+        check,
+        Verdict.FAIL if refused else verdict,
+        note,
+        code=int(refused),
+        seconds=seconds,
+        output=repr((counts, note)).encode(),
         counts=tuple(counts.items()),
-        note=note,
     )
