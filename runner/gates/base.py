@@ -6,7 +6,7 @@ import shlex
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from runner.gates.test_paths import is_test_of, is_test_path
+from runner.gates.test_paths import find_named, is_named_support, is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Verdict, digest_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import absent_files, configured_support, failed_bounds
+    from runner.gates import absent_files, failed_bounds
     from runner.gates.failed_bounds import CommandBounds
     from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from runner.writes import project_compile
 else:
     absent_files = lazy_module("runner.gates.absent_files")
-    configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
     project_compile = lazy_module("runner.writes.project_compile")
 
@@ -221,11 +220,11 @@ class GateContext:
 
         if is_test_of(path, read, lines):
             return True
-        return configured_support.is_named_support(path, read, self._find_named)
+        return is_named_support(path, read, self._find_named)
 
     def _find_named(self, folder: str) -> frozenset[str]:
         if folder not in self._named:
-            self._named[folder] = frozenset(configured_support.find_named(folder, self.before))
+            self._named[folder] = frozenset(find_named(folder, self.before))
         return self._named[folder]
 
     def runs_no_program(self, check: Check) -> bool:

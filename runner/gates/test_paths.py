@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from runner.languages.base import NamedTest
     from runner.plan.shell import programs, shell_commands
@@ -122,3 +123,59 @@ def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None
 def is_benchmark(name: str, path: str) -> bool:
     """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
     return is_written_in(path, "go") and name.startswith("Benchmark")
+
+
+# --- files that the settings of a test tool load before the tests -----------------------
+
+_ENDINGS = ("ts", "mts", "js", "mjs", "cjs")
+_CONFIGURATIONS = (
+    *("jest.config.json", "package.json", ".mocharc.json", ".mocharc.js", ".mocharc.cjs"),
+    *(".mocharc.yml", ".mocharc.yaml"),
+)
+_KEY = regex(
+    r"\b(?:setupFiles(?:AfterEnv)?|globalSetup|globalTeardown|testEnvironment|snapshotSerializers"
+    r"|snapshotEnvironment|testRunner|runner|reporters|require|import|file)\b[\"']?\s*:"
+    r"(?P<value>\s*\[[^\]]*\]|(?:\s*-[^\n]*\n?)+|[^\n]*)"
+)
+_NAMED = regex(r"(?:<rootDir>/|\./|\b)?(?P<path>[\w.@-]+(?:/[\w.@-]+)+|[\w.-]+\.[cm]?[jt]sx?)\b")
+_ABOUT_TESTS = regex(
+    rb"\b(?:expect|beforeEach|afterEach|beforeAll|afterAll|jest|vitest|vi|chai|sinon|mocha)\b|node:test"
+)
+_LARGEST_SETTINGS = 200_000
+
+
+def is_named_support(
+    path: str, read: Callable[[], bytes], named_in: Callable[[str], Collection[str]]
+) -> bool:
+    """Whether a file speaks to a test tool, and the base's configuration has it loaded.
+
+    Such a setup file teaches every test what is equal, whatever it is called and wherever it lies.
+    A change cannot make a file of the product one of them.
+
+    `named_in` is `find_named` of a folder of the base.
+    """
+    if not is_written_in(path, "javascript"):
+        return False
+    stem = posixpath.splitext(path)[0]
+    named = any(stem in named_in(folder) for folder in _folders(path))
+    return named and bool(_ABOUT_TESTS.search(read()[:_LARGEST_SETTINGS]))
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders around a file, up to the whole repository."""
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
+
+
+def find_named(folder: str, before: Callable[[str], bytes | None]) -> Iterator[str]:
+    """The files, without their endings, that the configurations of a folder have loaded."""
+    tools = (f"{tool}.config.{end}" for tool in ("vitest", "vite", "jest") for end in _ENDINGS)
+    for name in (*tools, *_CONFIGURATIONS):
+        content = before(posixpath.join(folder, name))
+        for key in _KEY.finditer((content or b"")[:_LARGEST_SETTINGS].decode("utf-8", "replace")):
+            for one in _NAMED.finditer(key["value"]):
+                named = posixpath.normpath(posixpath.join(folder, one["path"]))
+                yield re.sub(r"\.[cm]?[jt]sx?\Z", "", named)

@@ -16,7 +16,7 @@ from runner.errors import RunnerError
 from runner.gates import commands, contract_tests, coverage, coverage_gate, shim
 from runner.gates.base import COVERAGE, Check, Fitted, make_own_check
 from runner.gates.check_run import try_check
-from runner.gates.mutation.stubs import stub_changes
+from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
 from runner.held_out.items import find_items
 from runner.held_out.naming import find_names

@@ -288,10 +288,7 @@ def _names(line: str, path: str) -> bool:
 
 # --- commands that name every test ------------------------------------------------------
 
-_UNITTEST = regex(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
-"""Its options follow the word `discover`, where that is there."""
 _DOCTEST = regex(r"-m doctest(?=\s|\Z)")
-_QUIET = regex(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
 _PYTEST_ENDS = regex(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
 _SCRIPT_ENDS = regex(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
 _SCRIPT_TOOL = regex(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
@@ -303,9 +300,6 @@ def make_verbose_command(command: str) -> str:
     The tools' reports name the others (`Check.named`).
     """
     line = command
-    if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
-        # unittest keeps the last of -v and -q (both are its `verbosity`), and ours stands first.
-        line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
     if not re.search(r"\s-v(?=\s|\Z)", line):
         line = _DOCTEST.sub(r"\g<0> -v", line)
     # What ends at the first failure names no test behind it, and those would count as gone.

@@ -16,11 +16,9 @@ from runner.gates.base import Check, Proved, make_proof
 from runner.gates.base_result import BaseResult, earlier
 from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
-from runner.gates.mutation.function_bodies import code_of, find_changed_functions
-from runner.gates.mutation.selected_tests import select_tests
+from runner.gates.mutation.function_bodies import code_of, find_changed_functions, stub_changes
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
-from runner.gates.mutation.stubs import stub_changes
 from runner.lazy_dataclass import dataclass
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict, digest_of
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
@@ -216,7 +214,7 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
     took = next((one.seconds for one in context.proofs if one.id == id_), 0.0)
     few = min((_ENOUGH + 1) * took, _MOST_SECONDS)
     left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in context.proofs))
-    selected = select_tests(seen.failing, context)
+    selected = red_first.select_tests(seen.failing, context)
     answered: set[tuple[str, str]] = set()
     tried = 0
     for one in _small_changes(context):
