@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.contracts.document import Json
-    from runner.model import Digest, Finding
+    from runner.model import Finding
     from runner.plan import globs
     from runner.process.base import Place, Ran
 else:
@@ -51,8 +51,8 @@ class ContractResult:
     tools: tuple[tuple[str, str], ...] = ()
     silent: Finding | None = None
     """The failure where the command left no report and its exit code shows none."""
-    output: Digest = ""
-    """The digest of what was looked at where no command ran."""
+    output: bytes = b""
+    """What was looked at where no command ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from runner.contracts.document import bundle_document, parse_document
 from runner.contracts.entries import ContractKind, Refused, require_packages, versions
 from runner.contracts.schema_equality import differences
 from runner.lazy_module import lazy_module
-from runner.model import Finding, digest_of
+from runner.model import Finding
 from runner.process.tools import which
 from runner.secrets.redact import redact
 
@@ -157,7 +157,7 @@ def compare_schema(entry: Schema, context: ContractContext) -> ContractResult:
 def _compare(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
     match entry.kind:
         case ContractKind.NOTHING:
-            return ContractResult(output=digest_of(json.dumps(schema).encode()))
+            return ContractResult(output=json.dumps(schema).encode())
         case ContractKind.INSTANCES:
             return _instances(entry, schema, context)
     return _compare_model(entry, schema, context)

@@ -6,10 +6,10 @@ import shlex
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from runner.gates.test_paths import is_test_of, is_test_path
+from runner.gates.test_paths import find_named, is_named_support, is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Network, Proof, Verdict
+from runner.model import Finding, Network, Proof, Verdict, digest_of
 from runner.model.work import CUT_OFF
 from runner.plan.shell.shell_commands import starts_no_program
 from runner.process.base import Command, Ended
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import absent_files, configured_support, failed_bounds
+    from runner.gates import absent_files, failed_bounds
     from runner.gates.failed_bounds import CommandBounds
     from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from runner.writes import project_compile
 else:
     absent_files = lazy_module("runner.gates.absent_files")
-    configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
     project_compile = lazy_module("runner.writes.project_compile")
 
@@ -44,6 +43,10 @@ _LONGEST_TYPED = 300
 """Characters of a command that a person may type again."""
 INTEGRITY = "integrity"
 """The kind of the runner's own checks of what a change takes away from tests."""
+NOT_RUN = 126
+"""The exit code of a check that is refused before it runs."""
+COVERAGE = "coverage"
+MUTATION = "mutation"
 
 
 def _nothing(_path: str) -> bytes | None:
@@ -217,11 +220,11 @@ class GateContext:
 
         if is_test_of(path, read, lines):
             return True
-        return configured_support.is_named_support(path, read, self._find_named)
+        return is_named_support(path, read, self._find_named)
 
     def _find_named(self, folder: str) -> frozenset[str]:
         if folder not in self._named:
-            self._named[folder] = frozenset(configured_support.find_named(folder, self.before))
+            self._named[folder] = frozenset(find_named(folder, self.before))
         return self._named[folder]
 
     def runs_no_program(self, check: Check) -> bool:
@@ -257,6 +260,12 @@ def command_limits(task: Task, settings: Settings) -> Limits:
     return apply_bounds(limits, settings, task.uses)
 
 
+def make_own_check(id_: str, task: Task, settings: Settings) -> Check:
+    """Return a check that the runner does itself, without a command."""
+    kind = id_ if id_ in (COVERAGE, MUTATION) else INTEGRITY
+    return Check(id=id_, kind=kind, command="", limits=command_limits(task, settings))
+
+
 def file_name(check_id: str) -> str:
     """A check's id as part of a file name."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in check_id)
@@ -280,6 +289,30 @@ def proof_of(
         log=f"{context.logs_shown}/{file_name(check.id)}.log" if ran.log else "",
         # by us, or by the key that everything on this terminal hears
         note="" if passed or not context.cancelled.is_set() else CUT_OFF,
+    )
+
+
+def make_proof(
+    check: Check,
+    verdict: Verdict,
+    note: str,
+    *,
+    code: int = 0,
+    seconds: float = 0.0,
+    output: bytes = b"",
+    counts: tuple[tuple[str, int], ...] = (),
+) -> Proof:
+    """Return the proof of a check for which no command ran; `output` is what its digest is of."""
+    return Proof(
+        id=check.id,
+        kind=check.kind,
+        command=redact(check.command),
+        verdict=verdict,
+        exit=code,
+        seconds=round(seconds, 3),
+        output=digest_of(output),
+        counts=counts,
+        note=note,
     )
 
 
@@ -361,14 +394,14 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
 
 
 def _bounds(check: Check, context: GateContext) -> CommandBounds:
-    about = failed_bounds.About(
-        check.command,
-        check.network,
+    bounds = failed_bounds.CommandBounds(
+        command=check.command,
+        network=check.network,
         asked=_network_of(check, context),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
     )
     where = (context.place, context.sandbox, context.environment, context.settings)
-    return failed_bounds.bounds_of(*where, check.limits, about)
+    return failed_bounds.add_place(bounds, *where, check.limits)
 
 
 def _network_of(check: Check, context: GateContext) -> Network:

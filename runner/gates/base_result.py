@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,12 @@ from runner.gates.result_parsers import (
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
+from runner.model.codec import Codec, Shape, ShapeError
 from runner.model.words import COULD_NOT_RUN, UNRUN
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from runner.gates.base import Check, CheckResult, GateContext
     from runner.gates.check_run import CheckRun
     from runner.model import Change
@@ -84,7 +84,7 @@ def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> 
     if trial.ran.ended is not Ended.EXITED or context.cancelled.is_set():
         return None
     found = make_earlier(trial, context)
-    proof_cache.remember(context.kept, _to_document(found), *key)
+    proof_cache.remember(context.kept, _CODEC.table(found), *key)
     return found
 
 
@@ -131,39 +131,15 @@ def _key(check: Check, context: GateContext, changes: tuple[Change, ...]) -> tup
     )
 
 
-def _to_document(found: BaseResult) -> dict[str, object]:
-    return {
-        "passed": found.passed,
-        "exit": found.exit,
-        "tests": found.tests,
-        "complaints": dict(found.complaints),
-        "end": found.end,
-        "cut": found.cut,
-        "reported": found.reported,
-        "misfits": sorted(found.misfits),
-        "unable": found.unable,
-    }
+_CODEC = Codec(Shape.WHOLE, lambda: {"Mapping": Mapping})
 
 
 def _read(entry: dict[str, object]) -> BaseResult | None:
     """What was kept, where it still has the shape of this version."""
-    match entry:
-        case {
-            "passed": bool(passed),
-            "exit": int(code),
-            "tests": list() | None as tests,
-            "complaints": dict(found),
-            "end": str(end),
-            "cut": bool(cut),
-            "reported": bool(reported),
-            "misfits": list(places),
-            "unable": str(unable),
-        }:
-            rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
-            wrong = frozenset((str(path), int(line)) for path, line in places)
-            rest = end, cut, reported, wrong, unable
-            return BaseResult(passed, code, rows, found, *rest)
-    return None
+    try:
+        return _CODEC.read(BaseResult, entry)
+    except ShapeError:
+        return None
 
 
 _NOT_THERE = regex(

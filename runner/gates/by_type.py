@@ -8,19 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved
-from runner.gates.integrity.compare_tests import is_excused
+from runner.gates.base import Proved
+from runner.gates.integrity import is_excused
 from runner.gates.test_paths import is_test_path
 from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, classify
-from runner.process.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.config.settings import Settings
-    from runner.gates.base import GateContext
+    from runner.gates.base import Check, GateContext
     from runner.model import Task
     from runner.plan.task_types import TypeReading
 
@@ -33,14 +31,6 @@ _OLD = regex(
 """What a test that reads old data says of itself."""
 _TEST_NAME = regex(r"\b(?:def|func|fn|test|it|describe)\b[\s(\"'`]*([^\n]{0,200})")
 _LARGEST = 2_000_000
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
-    """One look at what the task changed, where its type asks for more than others."""
-    work = classify(task)
-    if work.wants(Extra.TESTS_STAY) or work.wants(Extra.OLD_DATA):
-        return (Check(id=CHECK, kind="integrity", command="", limits=Limits()),)
-    return ()
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

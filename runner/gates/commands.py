@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, lenient_scripts, script_targets
-from runner.gates.base import Check, Proved
+from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
 from runner.gates.check_run import stand_for, try_or_stand
 from runner.gates.junit import TestOutcome
 from runner.gates.same_tests import find_same_contract
 from runner.gates.unopened_files import explain_unopened, keep_unopened
 from runner.lazy_pattern import regex
-from runner.model import Finding, Proof, Verdict, digest_of
+from runner.model import Finding, Verdict
 from runner.model.work import UNREAD
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
@@ -205,7 +205,6 @@ _READS = {
     "go": regex(r"\.(?:go|s|c|h|cc|cpp|mod|sum|work|tmpl|gohtml|json)\Z|/testdata/|embed"),
 }
 """What programs of default gates read; of others nobody knows."""
-_NOT_RUN = 126
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -289,18 +288,7 @@ def _explain_skip(check: Check, context: GateContext) -> str:
 
 def _make_skipped_proof(check: Check, why: str) -> Proved:
     """A gate that is left out; it shows nothing, and says so."""
-    return Proved(
-        Proof(
-            id=check.id,
-            kind=check.kind,
-            command=redact(check.command),
-            verdict=Verdict.SKIPPED,
-            exit=0,
-            seconds=0.0,
-            output=digest_of(b""),
-            note=f"{UNREAD}{why}",
-        )
-    )
+    return Proved(make_proof(check, Verdict.SKIPPED, f"{UNREAD}{why}"))
 
 
 def _nothing_to_check(trial: CheckRun, context: GateContext) -> bool:
@@ -328,20 +316,5 @@ def _why_not(check: Check, context: GateContext) -> str:
 
 def make_refused_proof(check: Check, why: str, hint: str) -> Proved:
     """A check that is not run: it would say less than it seems to."""
-    command = redact(check.command)
-    finding = Finding(
-        check=check.id,
-        message=f"`{command}` {why}",
-        hint=hint,
-    )
-    proof = Proof(
-        id=check.id,
-        kind=check.kind,
-        command=command,
-        verdict=Verdict.FAIL,
-        exit=_NOT_RUN,
-        seconds=0.0,
-        output=digest_of(b""),
-        note="not run",
-    )
-    return Proved(proof, (finding,))
+    finding = Finding(check=check.id, message=f"`{redact(check.command)}` {why}", hint=hint)
+    return Proved(make_proof(check, Verdict.FAIL, "not run", code=NOT_RUN), (finding,))

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 
 from runner.contracts.entries import Refused, documents, name_checks
 from runner.gates.base import (
+    NOT_RUN,
     Check,
     Fitted,
     Proved,
     command_limits,
     failures_of,
     file_name,
+    make_proof,
     proof_of,
 )
 from runner.gates.own_files import make_empty, own_folder
 from runner.lazy_module import lazy_module
-from runner.model import Contract, Finding, Network, Proof, Severity, Verdict, digest_of
+from runner.model import Contract, Finding, Network, Severity, Verdict
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from runner.contracts.contract_context import ContractContext, ContractResult
     from runner.gates import commands
     from runner.gates.base import GateContext
-    from runner.model import Digest, Task
+    from runner.model import Task
 else:
     commands = lazy_module("runner.gates.commands")
     contract_context = lazy_module("runner.contracts.contract_context")
@@ -36,9 +38,6 @@ else:
     openapi = lazy_module("runner.contracts.openapi")
     schema = lazy_module("runner.contracts.schema")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
-
-
-_NOT_RUN = 126
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -111,7 +110,8 @@ def _run_contract(check: Check, contract: Contract, context: GateContext) -> Con
 def _make_proved(check: Check, result: ContractResult, context: GateContext) -> Proved:
     """Return the proof of a result; a difference outranks the exit code of the command."""
     if result.ran is None:
-        return Proved(_make_proof(check, Verdict.PASS, 0, result.output), tools=result.tools)
+        proof = make_proof(check, Verdict.PASS, "", output=result.output)
+        return Proved(proof, tools=result.tools)
     proof = proof_of(check, result.ran, context, result.counts)
     findings = result.findings or failures_of(check, result.ran, proof)
     if result.silent is not None and not findings:
@@ -119,11 +119,6 @@ def _make_proved(check: Check, result: ContractResult, context: GateContext) -> 
     if any(finding.refuses for finding in findings):
         proof = replace(proof, verdict=Verdict.FAIL)
     return Proved(proof, findings, tools=result.tools)
-
-
-def _make_proof(check: Check, verdict: Verdict, code: int, output: Digest, note: str = "") -> Proof:
-    """Return the proof of a check that ran no command."""
-    return Proof(check.id, check.kind, check.command, verdict, code, 0.0, output, note=note)
 
 
 def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tuple[Finding, ...]:
@@ -139,8 +134,8 @@ def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tupl
 
 def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     """Nothing ran: the proof says so, and the finding why."""
-    output = digest_of(refused.message.encode())
-    proof = _make_proof(check, Verdict.FAIL, _NOT_RUN, output, "it did not run")
+    output = refused.message.encode()
+    proof = make_proof(check, Verdict.FAIL, "it did not run", code=NOT_RUN, output=output)
     problem = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,

@@ -19,6 +19,8 @@ from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runner.config.settings import Settings
     from runner.gates import lenient_scripts
     from runner.gates.base import GateContext
@@ -123,9 +125,8 @@ def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Prov
     if counted.passed:
         return _flaky(first, counted)
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
-    names = [test.id for test in counted.failing]
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    note = f"fails under coverage measurement, and passes without it: {shown or first.check.id}"
+    shown = _list_names([test.id for test in counted.failing]) or first.check.id
+    note = f"fails under coverage measurement, and passes without it: {shown}"
     hint = "coverage slows tests down: does a test measure time, or check whether it is traced?"
     detail = counted.findings()[0].detail
     finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
@@ -164,34 +165,32 @@ def _with_notes(trial: CheckRun) -> Proof:
 
 def _report_repeat(trial: CheckRun) -> Proved:
     """The command itself ran again what failed, and that passed."""
-    names = trial.flaky
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    note = f"failed once, then passed: {shown}"
-    hint = "a flaky test proves little: remove its dependence on time, order and randomness"
-    finding = Finding(trial.check.id, note, severity=Severity.WARNING, hint=hint)
-    proof = replace(trial.proof, verdict=Verdict.FLAKY, note=note)
+    finding = _make_flaky(trial.check.id, trial.flaky)
+    proof = replace(trial.proof, verdict=Verdict.FLAKY, note=finding.message)
     return Proved(proof, (finding, *trial.notes()))
+
+
+def _make_flaky(id_: str, names: Sequence[str], detail: str = "") -> Finding:
+    note = f"failed once, then passed: {_list_names(names) or id_}"
+    hint = "a flaky test proves little: remove its dependence on time, order and randomness"
+    return Finding(id_, note, severity=Severity.WARNING, hint=hint, detail=detail)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
 
 
 def _flaky(first: CheckRun, again: CheckRun) -> Proved:
     """Neither a pass nor a failure: what failed once is named."""
+    (failure, *_) = first.findings()
     names = [test.id for test in first.failing]
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    note = f"failed once, then passed: {shown or first.check.id}"
+    finding = _make_flaky(first.check.id, names, failure.detail)
     proof = replace(
         again.proof,
         id=first.proof.id,
         verdict=Verdict.FLAKY,
         seconds=round(first.proof.seconds + again.proof.seconds, 3),
         log=first.proof.log,
-        note=note,
-    )
-    (failure, *_) = first.findings()
-    finding = Finding(
-        check=first.check.id,
-        message=note,
-        severity=Severity.WARNING,
-        hint="a flaky test proves little: remove its dependence on time, order and randomness",
-        detail=failure.detail,
+        note=finding.message,
     )
     return Proved(proof, (finding, *first.notes()))

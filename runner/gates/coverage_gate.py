@@ -11,10 +11,10 @@ from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates.base import Check, Proved, command_limits
+from runner.gates.base import Proved, make_proof
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.model import Finding, Proof, ProvenBy, Severity, Verdict, digest_of
+from runner.model import Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import proof_kind
 from runner.plan.globs import is_glob, matches
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from runner.config.settings import Settings
-    from runner.gates.base import GateContext
+    from runner.gates.base import Check, GateContext
     from runner.gates.coverage import kept_lines, lines, measurements, percent
     from runner.gates.coverage.percent import Weighed, Weight
     from runner.model import Coverage, Observed, Task
@@ -100,16 +100,8 @@ def _files_in(command: str) -> list[str]:
     return [word for word in command.split() if _FILE.fullmatch(word.partition("::")[0])]
 
 
-ID = "coverage"
 _LONGEST_NOTE = 2000
 _HINT = "add tests for these lines to the task's test contracts, or remove dead code"
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """One, for a task that may write and has test contracts."""
-    if not (task.test_contracts and task.writes_anything):
-        return ()
-    return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:
@@ -131,7 +123,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     )
     weight = percent.weigh(own, whole, context.after, context.environment)
     coverage, findings = _evaluate(check, context, weight, whole.missing)
-    proof = _proof(weight, coverage, findings, effects.monotonic() - start)
+    proof = _proof(check, weight, coverage, findings, effects.monotonic() - start)
     if weight.files:
         kept_lines.write_lines(context.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
@@ -201,7 +193,11 @@ def _short(check: Check, one: Weighed, coverage: Coverage | None) -> Finding:
 
 
 def _proof(
-    weight: Weight, coverage: Coverage | None, findings: tuple[Finding, ...], seconds: float
+    check: Check,
+    weight: Weight,
+    coverage: Coverage | None,
+    findings: tuple[Finding, ...],
+    seconds: float,
 ) -> Proof | None:
     """What is kept; None for a task without executable lines."""
     if coverage is None and not findings:
@@ -211,14 +207,12 @@ def _proof(
     refused = any(finding.refuses for finding in findings)
     unknown = Verdict.FAIL if refused else Verdict.SKIPPED
     good = Verdict.FAIL if refused else Verdict.PASS
-    return Proof(
-        id=ID,
-        kind=ID,
-        command="",
-        verdict=good if coverage else unknown,
-        exit=int(refused),
-        seconds=round(seconds, 3),
-        output=digest_of(repr((coverage, note)).encode()),
+    return make_proof(
+        check,
+        good if coverage else unknown,
+        note[:_LONGEST_NOTE],
+        code=int(refused),
+        seconds=seconds,
+        output=repr((coverage, note)).encode(),
         counts=(("ran", weight.ran), ("lines", weight.lines)) if coverage else (),
-        note=note[:_LONGEST_NOTE],
     )

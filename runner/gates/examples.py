@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.base import INTEGRITY, Check, Proved, command_limits, proof_of
+from runner.gates.base import Proved, proof_of
 from runner.gates.contract_checks import make_context
 from runner.model import Finding, Severity, Verdict
 from runner.plan.proofs import find_examples
@@ -23,11 +23,8 @@ from runner.text.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.config.settings import Settings
-    from runner.gates.base import GateContext
-    from runner.model import Task
+    from runner.gates.base import Check, GateContext
 
-CHECK = "examples"
 _MOST = 8
 _SHOWN = 120
 
@@ -39,13 +36,6 @@ class _Row(NamedTuple):
     word: str
     source: str
     got: str
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """Return one run of all examples of a task that has some."""
-    if not find_examples(task):
-        return ()
-    return (Check(id=CHECK, kind=INTEGRITY, command="", limits=command_limits(task, settings)),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:

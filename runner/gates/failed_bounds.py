@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,15 @@ def _hides_nothing(_path: str) -> bool:
 class CommandBounds:
     """What held a command while it ran."""
 
-    enclosed: bool = False
-    """Whether a sandbox did; the limits hold without one, too."""
+    command: str = ""
+    """What ran: it may fail at a path that it names without a word, as `test -f` does."""
     network: Network = Network.NO
     asked: Network = Network.NO
     """What was asked for it: more than `network` where the person's settings hold it back."""
     gate: str = ""
     """The gate's name; empty for what is none."""
+    enclosed: bool = False
+    """Whether a sandbox did; the limits hold without one, too."""
     home: str = ""
     own: tuple[str, ...] = ()
     """The folders it works in, where nothing is hidden from it."""
@@ -52,46 +55,31 @@ class CommandBounds:
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
-    command: str = ""
-    """What ran: it may fail at a path that it names without a word, as `test -f` does."""
     hides: Callable[[str], bool] = _hides_nothing
     """Whether the machine has this path, and the sandbox something else in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a command was, and what was asked for it."""
-
-    command: str
-    network: Network
-    asked: Network
-    gate: str = ""
-
-
-def bounds_of(
+def add_place(
+    bounds: CommandBounds,
     place: Place,
     sandbox: Sandbox,
     environ: Mapping[str, str],
     settings: Settings,
     limits: Limits,
-    about: About,
 ) -> CommandBounds:
-    """What holds a command that runs there."""
+    """Return the same with what holds a command that runs there."""
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     read = tuple(map(expand_home, settings.sandbox_read))
     shown = str(place.shown)
-    return CommandBounds(
+    return replace(
+        bounds,
         enclosed=sandbox.encloses,
-        network=about.network,
-        asked=about.asked,
-        gate=about.gate,
         home=environ.get("HOME", ""),
         own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
         others=other_trees.other_trees(shown, where, read) if sandbox.encloses else (),
         memory=limits.together or limits.memory,
         processes=limits.processes,
         file_size=limits.file_size,
-        command=about.command,
         hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else _hides_nothing,
     )
 
@@ -113,24 +101,24 @@ def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
 
 
 def _memory(bounds: CommandBounds) -> str:
-    if not bounds.memory:
-        return ""
-    held = f"its memory limit is {format_size(bounds.memory)}"
-    return f"{held}; to raise it: Uses: memory 4GB in the task, or memory in your own settings"
+    return _limit(
+        bounds.memory and f"memory limit is {format_size(bounds.memory)}",
+        "Uses: memory 4GB in the task, or memory",
+    )
 
 
 def _processes(bounds: CommandBounds) -> str:
-    if not bounds.processes:
-        return ""
-    held = f"its limit is {bounds.processes} processes and threads"
-    return f"{held}; to raise it: processes in your own settings"
+    held = bounds.processes and f"limit is {bounds.processes} processes and threads"
+    return _limit(held, "processes")
 
 
 def _file_size(bounds: CommandBounds) -> str:
-    if not bounds.file_size:
-        return ""
-    held = f"its file size limit is {format_size(bounds.file_size)}"
-    return f"{held}; to raise it: file_size in your own settings"
+    held = bounds.file_size and f"file size limit is {format_size(bounds.file_size)}"
+    return _limit(held, "file_size")
+
+
+def _limit(held: str | int | None, setting: str) -> str:
+    return f"its {held}; to raise it: {setting} in your own settings" if held else ""
 
 
 # --- the sandbox ----------------------------------------------------------------------

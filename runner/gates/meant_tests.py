@@ -9,7 +9,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from runner.gates.test_bodies import find_tests
+from runner.gates.test_paths import find_tests
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 

@@ -7,11 +7,12 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol, cast
 
 from runner import effects
-from runner.gates.base import Proved
+from runner.gates.base import COVERAGE, INTEGRITY, MUTATION, Proved, make_own_check
 from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
+from runner.model.words import WHAT_CHANGED
 from runner.plan.proofs import find_examples
 
 if TYPE_CHECKING:
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext
     from runner.model import Change, Coverage, Observed, Proof, Task
+    from runner.plan import task_types
+else:
+    task_types = lazy_module("runner.plan.task_types")
 
 
 class Checks(Protocol):
-    """What each module of a family has."""
+    """What the module of a family has."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
-        """What there is to check of a task."""
+        """What there is to check of a task; only a family without a check of its own has this."""
 
     def prove(self, check: Check, context: GateContext) -> Proved:
         """What one run of it says."""
@@ -39,12 +43,18 @@ class CheckFamily:
     name: str
     applies: Callable[[Task, Settings], bool]
     """Whether a task, by its plan and the settings, can need it."""
+    own: str = ""
+    """The id of its one check, which runs no command; empty where its module names the checks."""
     reads: Callable[[GateContext], bool] = field(default=lambda _context: True)
     """Whether it can find anything in a change."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
         """What there is to check of a task."""
-        return self._module.checks(task, settings) if self.applies(task, settings) else ()
+        if not self.applies(task, settings):
+            return ()
+        if self.own:
+            return (make_own_check(self.own, task, settings),)
+        return self._module.checks(task, settings)
 
     def prove(self, check: Check, context: GateContext) -> Proved:
         """What one run of it says."""
@@ -61,6 +71,12 @@ def _writes(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape
 
 def _is_tested(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
     return bool(task.test_contracts)
+
+
+def _has_type_rules(task: Task, settings: Settings) -> bool:
+    work = task_types.classify(task)
+    asks = work.wants(task_types.Extra.TESTS_STAY) or work.wants(task_types.Extra.OLD_DATA)
+    return asks and _writes(task, settings)
 
 
 def _tests_own_work(task: Task, settings: Settings) -> bool:
@@ -106,20 +122,20 @@ _PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css
 # `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
 # not tried of what is refused by then.
 FAMILIES = (
-    CheckFamily("integrity", _writes, _changes_what_tools_read),
-    CheckFamily("by_type", _writes, _changes_what_tools_read),
+    CheckFamily("integrity", _writes, INTEGRITY, _changes_what_tools_read),
+    CheckFamily("by_type", _has_type_rules, "task-type", _changes_what_tools_read),
     CheckFamily("contract_tests", _is_tested),
-    CheckFamily("base_tests", _writes, _changes_what_tools_read),
+    CheckFamily("base_tests.rerun", _writes, "base-tests", _changes_what_tools_read),
     CheckFamily("contract_checks", _has_contracts),
-    CheckFamily("examples", _has_examples),
+    CheckFamily("examples", _has_examples, "examples"),
     CheckFamily("commands", _has_gates),
-    CheckFamily("coverage_gate", _tests_own_work),
-    CheckFamily("what_changed", _writes, _changes_what_tools_read),
-    CheckFamily("unrun_tests", _tests_own_work, _changes_code),
-    CheckFamily("test_awareness", _writes, _changes_code),
-    CheckFamily("mutation", _is_run_on_own_work),
+    CheckFamily("coverage_gate", _tests_own_work, COVERAGE),
+    CheckFamily("what_changed", _writes, WHAT_CHANGED, _changes_what_tools_read),
+    CheckFamily("unrun_tests", _tests_own_work, "unrun-tests", _changes_code),
+    CheckFamily("test_awareness", _writes, "knows-tests", _changes_code),
+    CheckFamily("mutation.can_fail", _is_run_on_own_work, MUTATION),
 )
-"""A row each: what is asked of a task before the module with its `checks` and `prove` is loaded."""
+"""A row each: what a task must have before the module of the family is loaded."""
 
 _NOTHING: Mapping[str, Proved] = {}
 _SHOWING = tuple(

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved
+from runner.gates.base import Proved
 from runner.languages.registry import language_of
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.process.limits import Limits
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.config.settings import Settings
-    from runner.gates.base import GateContext
-    from runner.model import Change, Task
+    from runner.gates.base import Check, GateContext
+    from runner.model import Change
 
 CHECK = "knows-tests"
 _LARGEST = 2_000_000
@@ -32,13 +30,6 @@ _NAMES = regex(
     rb"|\btesting\.Testing\(|\bflag\.Lookup\(\s*\"test\."
 )
 """Variables that test tools set for what they run, and how code asks for the tools themselves."""
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
-    """Return one look at what a task that may write has changed."""
-    if not task.writes_anything:
-        return ()
-    return (Check(id=CHECK, kind="integrity", command="", limits=Limits()),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

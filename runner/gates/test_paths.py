@@ -1,7 +1,8 @@
-"""Which files are tests, by their path alone as the common tools find them."""
+"""Which files are tests, and which tests they hold."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from runner.languages.base import NamedTest
     from runner.plan.shell import programs, shell_commands
 else:
     programs = lazy_module("runner.plan.shell.programs")
@@ -36,6 +38,8 @@ _EXAMPLES = regex(rb"^[ \t]*>>> ", re.MULTILINE)
 _RUNS_EXAMPLES = regex(r"\bdoctest\b|\bpy\.?test\b|\b(?:sybil|byexample)\b")
 _GLOBS = regex(r"--doctest-glob[= ]\s*['\"]?([^\s'\"]+)")
 _LARGEST = 500_000
+_LARGEST_SOURCE = 2_000_000
+"""Bytes of a file that is read for its tests; a larger one holds data."""
 _LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
 _READERS = frozenset(_LOOKERS.split())
 """Programs that look at a file and run nothing of it."""
@@ -104,3 +108,74 @@ def _names(path: str, command: str) -> bool:
         return False
     module = stem.removeprefix("src/").replace("/", ".")
     return bool(re.search(rf"(?<![\w.]){re.escape(module)}(?![\w])", command))
+
+
+def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None:
+    """Return the tests of a file, none for an absent one; None where it cannot be read."""
+    language = code_language(path)
+    if content is None:
+        return ()
+    if language is None or language.find_tests is None or len(content) > _LARGEST_SOURCE:
+        return None
+    return language.find_tests(path, content.decode("utf-8", "replace"))
+
+
+def is_benchmark(name: str, path: str) -> bool:
+    """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
+    return is_written_in(path, "go") and name.startswith("Benchmark")
+
+
+# --- files that the settings of a test tool load before the tests -----------------------
+
+_ENDINGS = ("ts", "mts", "js", "mjs", "cjs")
+_CONFIGURATIONS = (
+    *("jest.config.json", "package.json", ".mocharc.json", ".mocharc.js", ".mocharc.cjs"),
+    *(".mocharc.yml", ".mocharc.yaml"),
+)
+_KEY = regex(
+    r"\b(?:setupFiles(?:AfterEnv)?|globalSetup|globalTeardown|testEnvironment|snapshotSerializers"
+    r"|snapshotEnvironment|testRunner|runner|reporters|require|import|file)\b[\"']?\s*:"
+    r"(?P<value>\s*\[[^\]]*\]|(?:\s*-[^\n]*\n?)+|[^\n]*)"
+)
+_NAMED = regex(r"(?:<rootDir>/|\./|\b)?(?P<path>[\w.@-]+(?:/[\w.@-]+)+|[\w.-]+\.[cm]?[jt]sx?)\b")
+_ABOUT_TESTS = regex(
+    rb"\b(?:expect|beforeEach|afterEach|beforeAll|afterAll|jest|vitest|vi|chai|sinon|mocha)\b|node:test"
+)
+_LARGEST_SETTINGS = 200_000
+
+
+def is_named_support(
+    path: str, read: Callable[[], bytes], named_in: Callable[[str], Collection[str]]
+) -> bool:
+    """Whether a file speaks to a test tool, and the base's configuration has it loaded.
+
+    Such a setup file teaches every test what is equal, whatever it is called and wherever it lies.
+    A change cannot make a file of the product one of them.
+
+    `named_in` is `find_named` of a folder of the base.
+    """
+    if not is_written_in(path, "javascript"):
+        return False
+    stem = posixpath.splitext(path)[0]
+    named = any(stem in named_in(folder) for folder in _folders(path))
+    return named and bool(_ABOUT_TESTS.search(read()[:_LARGEST_SETTINGS]))
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders around a file, up to the whole repository."""
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
+
+
+def find_named(folder: str, before: Callable[[str], bytes | None]) -> Iterator[str]:
+    """The files, without their endings, that the configurations of a folder have loaded."""
+    tools = (f"{tool}.config.{end}" for tool in ("vitest", "vite", "jest") for end in _ENDINGS)
+    for name in (*tools, *_CONFIGURATIONS):
+        content = before(posixpath.join(folder, name))
+        for key in _KEY.finditer((content or b"")[:_LARGEST_SETTINGS].decode("utf-8", "replace")):
+            for one in _NAMED.finditer(key["value"]):
+                named = posixpath.normpath(posixpath.join(folder, one["path"]))
+                yield re.sub(r"\.[cm]?[jt]sx?\Z", "", named)

@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
-from runner.gates.test_bodies import find_tests, is_benchmark
+from runner.gates.test_paths import find_tests, is_benchmark
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
-from runner.process.limits import Limits
 from runner.text.syntax import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.gates.junit import TestResult
-    from runner.model import Change, Task
+    from runner.model import Change
 
 CHECK = "unrun-tests"
 _ASSERTING = regex(r"_?(?:assert|expect)(?:_|[A-Z]|\Z)")
@@ -44,13 +42,6 @@ class _Unrun(NamedTuple):
     what: str
     """`TestSum`, or `its tests` for a whole file."""
     asks: bool = True
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
-    """Return one look at the new tests of what a task writes."""
-    if not (task.writes_anything and task.test_contracts):
-        return ()
-    return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

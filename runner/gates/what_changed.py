@@ -8,33 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.base import INTEGRITY, Check, Proved
-from runner.lazy_module import lazy_module
+from runner import surface
+from runner.gates.base import Proved
 from runner.model import Finding, Severity
 from runner.model.words import WHAT_CHANGED
-from runner.process.limits import Limits
+from runner.repo import tree_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner import surface
-    from runner.config.settings import Settings
-    from runner.gates.base import GateContext
-    from runner.model import Task
-    from runner.repo import tree_files
+    from runner.gates.base import Check, GateContext
     from runner.surface import Fact
-else:
-    surface = lazy_module("runner.surface")
-    tree_files = lazy_module("runner.repo.tree_files")
 
 _LARGEST = 512 * 1024
-
-
-def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
-    """Return one look at the change of a task that may write."""
-    if not task.writes_anything:
-        return ()
-    return (Check(id=WHAT_CHANGED, kind=INTEGRITY, command="", limits=Limits()),)
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

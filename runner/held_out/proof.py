@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import RunnerError
 from runner.gates import commands, contract_tests, coverage, coverage_gate, shim
-from runner.gates.base import Check, Fitted
+from runner.gates.base import COVERAGE, Check, Fitted, make_own_check
 from runner.gates.check_run import try_check
-from runner.gates.mutation.stubs import stub_changes
+from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
 from runner.held_out.items import find_items
 from runner.held_out.naming import find_names
@@ -111,7 +111,7 @@ def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof
     except RunnerError as error:
         message = f"{error.message}: a held-out file needs this path"
         return HeldOutProof(findings=(Finding("scope", message, path=error.where),))
-    measures = not inner.task.test_contracts
+    measures = bool(context.part.contracts) and not inner.task.test_contracts
     runs = [_run(check, inner, measures=measures) for check in _checks(context)]
     results = tuple(_weigh(run, context) for run in runs)
     failed = tuple(
@@ -238,11 +238,11 @@ def _empty(folder: Path) -> None:
 def _weigh_coverage(inner: GateContext, context: HeldOutContext) -> Iterator[Finding]:
     """Say that too few of the task's lines ran, and not which."""
     task = replace(inner.task, test_contracts=context.part.contracts)
-    for check in coverage_gate.checks(task, inner.settings):
-        proved = coverage_gate.prove(check, replace(inner, task=task))
-        short = proved.coverage and proved.coverage.percent < proved.coverage.threshold
-        if short and any(one.refuses for one in proved.findings):
-            yield Finding(check.id, "the held-out tests cover too few lines of the change")
+    check = make_own_check(COVERAGE, task, inner.settings)
+    proved = coverage_gate.prove(check, replace(inner, task=task))
+    short = proved.coverage and proved.coverage.percent < proved.coverage.threshold
+    if short and any(one.refuses for one in proved.findings):
+        yield Finding(check.id, "the held-out tests cover too few lines of the change")
 
 
 def _run_gates(inner: GateContext) -> Iterator[Finding]:

@@ -246,9 +246,9 @@ def _find_met_bound(
 ) -> str:
     """What held a command of the implementer, by what it printed."""
     asked, settings = assignment.task.network, site.settings
-    about = failed_bounds.About(command, settings.network_for(asked), asked)
+    about = failed_bounds.CommandBounds(command, settings.network_for(asked), asked)
     where = (site.place, site.sandbox, site.environment(assignment), settings)
-    held = failed_bounds.bounds_of(*where, command_limits(assignment.task, settings), about)
+    held = failed_bounds.add_place(about, *where, command_limits(assignment.task, settings))
     bound = failed_bounds.find_met_bound(tail, code, held)
     return bound or absent_files.explain_absent(site.place, tail, command)
 

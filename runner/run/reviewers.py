@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.gates.base import Check, GateContext
-    from runner.gates.mutation import stubs
+    from runner.gates.mutation import function_bodies
     from runner.gates.registry import TaskProof
     from runner.implementers.base import Drafter, Implementer
     from runner.model import Change, Outcome, Task
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 else:
     item_review = lazy_module("runner.run.item_review")
-    stubs = lazy_module("runner.gates.mutation.stubs")
+    function_bodies = lazy_module("runner.gates.mutation.function_bodies")
 
 
 @runtime_checkable
@@ -293,7 +293,7 @@ class ProposalEvidence:
         Where none can be stubbed it is asked on the base with the tests that the change makes.
         """
         context, fails = self.context, dict[str, bool]()
-        stubbed = stubs.stub_changes(context.changes, context.before, context.is_test)
+        stubbed = function_bodies.stub_changes(context.changes, context.before, context.is_test)
         tests = tuple(one for one in context.changes if context.is_test(one.path))
         for check in self._checks:
             found = earlier(check, context, stubbed or tests)

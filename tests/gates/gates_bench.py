@@ -4,7 +4,8 @@ import os
 import threading
 
 from runner.config.settings import Settings
-from runner.gates.base import GateContext
+from runner.gates.base import GateContext, make_own_check
+from runner.gates.registry import FAMILIES
 from runner.model import Spec, Task
 from runner.process.base import Place, command_environment
 from runner.process.sandbox import NoSandbox
@@ -15,6 +16,16 @@ _PYTEST = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 def a_task(**fields):
     return Task(id="TASK-001", title="T", line=1, spec=Spec("w", "p"), **fields)
+
+
+def own_check(name, context):
+    """The one check of a family that runs no command."""
+    family = next(one for one in FAMILIES if one.name == name)
+    return make_own_check(family.own, context.task, context.settings)
+
+
+def checks_of_family(name, task, settings):
+    return next(one for one in FAMILIES if one.name == name).checks(task, settings)
 
 
 def a_bench(folder, *, cancelled=False, shares=(), **variables):

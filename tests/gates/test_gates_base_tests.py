@@ -3,11 +3,12 @@
 import sys
 
 import pytest
-from gates_bench import a_task
+from gates_bench import a_task, own_check
 from gates_trees import a_story
 
 from runner.config.settings import Settings
-from runner.gates import base_tests, contract_tests
+from runner.gates import contract_tests
+from runner.gates.base_tests import rerun
 from runner.model import Level, TestContract
 
 CODE = "def price(n):\n    return 3 * n\n\n\ndef tax(n):\n    return n + 1\n"
@@ -36,8 +37,7 @@ def asked(folder, before, after, command=PYTEST, **fields):
     (check,) = contract_tests.checks(task, context.settings)
     proved = contract_tests.prove(check, context)
     assert proved.proof.verdict == "pass", proved.findings
-    (look,) = base_tests.checks(task, context.settings)
-    found = base_tests.prove(look, context)
+    found = rerun.prove(own_check("base_tests.rerun", context), context)
     return [(one.severity.value, one.message) for one in found.findings], visits
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_task
+from gates_bench import a_task, checks_of_family
 from gates_trees import a_story
 
 from runner.config.settings import Settings
@@ -15,8 +15,8 @@ CODE = {"shop.py": "price = 3\n", "tests/test_shop.py": TEST}
 
 
 def findings(folder, before, after, *, reviewed=False, by_person=False, title="T", **fields):
-    task = replace(a_task(**fields), title=title)
-    checks = by_type.checks(task, Settings())
+    task = replace(a_task(**{"outputs": ("**",)} | fields), title=title)
+    checks = checks_of_family("by_type", task, Settings())
     context, _ = a_story(folder, before, after, task=task, reviewed=reviewed, by_person=by_person)
     return [one for check in checks for one in by_type.prove(check, context).findings]
 
@@ -64,7 +64,7 @@ def test_what_the_title_tells_holds_as_what_the_type_says_and_other_types_are_no
     assert findings(tmp_path, CODE, after, title="Refactor the shop")[0].refuses
     assert findings(tmp_path, CODE, after, title="Refactor the shop", type="api")[0].refuses
     assert findings(tmp_path, CODE, after, title="Refactor the shop", type="feature") == []
-    assert by_type.checks(a_task(type="bugfix"), Settings()) == ()
+    assert checks_of_family("by_type", a_task(type="bugfix", outputs=("a.py",)), Settings()) == ()
 
 
 def test_a_migration_without_a_test_of_old_data_is_warned_of(tmp_path):

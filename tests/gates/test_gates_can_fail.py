@@ -4,11 +4,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_task
+from gates_bench import a_task, own_check
 from gates_trees import a_story
 
 from runner.config.settings import Settings
-from runner.gates import contract_tests, mutation
+from runner.gates import contract_tests
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.mutation import can_fail
 from runner.gates.registry import together
@@ -51,8 +51,7 @@ class Result:
         ]
         proofs = (*(one.proof for one in found), *gates)
         context = replace(context, proofs=proofs, observed=observed)
-        (check,) = mutation.checks(task, settings)
-        own = mutation.prove(check, context)
+        own = can_fail.prove(own_check("mutation.can_fail", context), context)
         whole = together([*found, own])
         written = [one.path for one in context.changes]
         proofs = weigh_proofs(task, whole.proofs, (), written, whole.unshown)

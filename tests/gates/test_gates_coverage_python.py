@@ -5,12 +5,11 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, change_injected, shown
+from gates_bench import checks_of_family, own_check
 
-from runner.gates.coverage import percent
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
 
@@ -174,12 +173,11 @@ def test_a_task_without_executable_lines_has_no_coverage(yard):
 
 
 def test_a_task_without_test_contracts_is_not_asked(yard):
-    from runner.gates import coverage_gate
-
     yard.set_up()
-    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
+    settings = yard.context.settings
+    assert checks_of_family("coverage_gate", yard.context.task, settings) == ()
     yard.set_up("true", outputs=())
-    assert coverage_gate.checks(yard.context.task, yard.context.settings) == ()
+    assert checks_of_family("coverage_gate", yard.context.task, settings) == ()
 
 
 # --- programs that measure themselves --------------------------------------------------
@@ -612,8 +610,7 @@ def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
             "Known", [("proofs", tuple, (failed,))], bases=(GateContext,), frozen=True
         )
         context = known(**{name: getattr(context, name) for name in GateContext.__slots__})
-    (check,) = coverage_gate.checks(context.task, context.settings)
-    assert coverage_gate.prove(check, context).findings == ()
+    assert coverage_gate.prove(own_check("coverage_gate", context), context).findings == ()
 
 
 def test_the_programs_own_output_and_variables_stay_as_they_are(yard):
@@ -621,36 +618,3 @@ def test_the_programs_own_output_and_variables_stay_as_they_are(yard):
     yard.proved(f"{sys.executable} -W error say.py one")
     said = (yard.context.logs / "TC-001.log").read_text()
     assert json.loads(said) == [str(yard.tree), ["say.py", "one"]]
-
-
-def test_a_line_that_certainly_runs_is_one_of_coverages_own_statements():
-    files = sorted(Path(json.__file__).parent.parent.glob("*.py"))[::9]
-    texts = [text for file in files if len(text := file.read_bytes()) < 6000]
-    texts += [
-        b"import x; y = 1\n",
-        b"@made\ndef one():\n    return 1\n",
-        b'class Empty:\n    """Nothing."""\n',
-        b"def none(): pass\n",
-        b"if TYPE_CHECKING:\n    import x\n",
-        b"def stub() -> int: ...\n",
-        b'"""Text."""\n',
-        b"x: int\n",
-        b"# coding: latin-1\nname = '\xe9'\n",
-        b"broken(\n",
-    ]
-    sure = 0
-    for text in texts:
-        told = percent.statements(text)
-        for line in range(1, text.count(b"\n") + 1):
-            if percent.holds_statement(text, frozenset({line})):
-                sure += 1
-                assert told is not None
-                assert told.of({line}), (text[:80], line)
-    assert sure > 30
-
-
-def test_what_may_be_hidden_from_coverage_is_left_to_it():
-    for text in (b"def stub() -> int: ...\n", b"if TYPE_CHECKING:\n    import x\n", b"x: int\n"):
-        assert not percent.holds_statement(text, frozenset({1, 2}))
-    assert percent.holds_statement(b"def one():\n    return 1\n", frozenset({1}))
-    assert not percent.holds_statement(b"def one():\n    return 1\n", frozenset({2}))

@@ -1,7 +1,7 @@
 """A block of examples in a plan is run on the proposed code, each example by itself."""
 
 import pytest
-from gates_bench import a_task
+from gates_bench import a_task, checks_of_family, own_check
 from gates_trees import a_story
 
 from runner.gates import examples
@@ -13,7 +13,7 @@ CODE = "def slug(text):\n    return text.lower().replace(' ', '-')\n"
 def proved(folder, block, code=CODE):
     task = a_task(prose=f"Make slugs.\n\n```python examples\n{block}```\n")
     context, _ = a_story(folder, {"shop.py": ""}, {"shop.py": code}, task=task)
-    (check,) = examples.checks(task, context.settings)
+    check = own_check("examples", context)
     return examples.prove(check, context)
 
 
@@ -59,4 +59,4 @@ def test_a_block_without_a_readable_example_refuses(tmp_path, block):
 
 @pytest.mark.parametrize("prose", ["```python\n>>> 1\n2\n```\n", "`slug('A b') == 'a-b'`\n"])
 def test_other_blocks_and_prose_are_not_executed(prose):
-    assert examples.checks(a_task(prose=prose), None) == ()
+    assert checks_of_family("examples", a_task(prose=prose), None) == ()

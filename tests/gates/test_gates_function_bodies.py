@@ -5,8 +5,12 @@ import sys
 
 import pytest
 
-from runner.gates.mutation.function_bodies import code_of, find_changed_functions, functions_in
-from runner.gates.mutation.stubs import stub_changes
+from runner.gates.mutation.function_bodies import (
+    code_of,
+    find_changed_functions,
+    functions_in,
+    stub_changes,
+)
 from runner.languages import syntax_tree
 from runner.model import Action, Change, digest_of
 

@@ -6,8 +6,8 @@ import pytest
 from gates_bench import a_task
 from gates_trees import changes_between
 
-from runner.gates.integrity.compare_tests import findings
-from runner.gates.test_bodies import find_tests
+from runner.gates.integrity import findings
+from runner.gates.test_paths import find_tests
 from runner.model import Severity
 
 PYTHON = """

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_bench, a_task
+from gates_bench import a_bench, a_task, own_check
 from gates_trees import changes_between
 
 from runner.gates import integrity
@@ -32,7 +32,7 @@ def said(folder, after, **fields):
         changes=changes_between(before, after),
         before=lambda path: before[path].encode() if path in before else None,
     )
-    (check,) = integrity.checks(task, context.settings)
+    check = own_check("integrity", context)
     return [(one.severity.value, one.message) for one in integrity.prove(check, context).findings]
 
 

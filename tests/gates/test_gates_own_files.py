@@ -13,56 +13,6 @@ from runner.gates import own_files
 TEXT, OTHER = b"print('ours')\n", b"print('evil')\n"
 
 
-def settle(file):
-    """Let it grow older than a clock's step, and be looked at once."""
-    time.sleep(0.05)
-    own_files.put(file, TEXT)
-
-
-@pytest.fixture
-def reads(monkeypatch):
-    """Which files were read."""
-    found, real = [], Path.read_bytes
-
-    def read(path):
-        found.append(path.name)
-        return real(path)
-
-    monkeypatch.setattr(Path, "read_bytes", read)
-    return found
-
-
-def test_a_file_that_nobody_touched_is_read_once(tmp_path, reads, monkeypatch):
-    monkeypatch.setattr(own_files, "tells_changes", lambda _folder: True)  # a tmpfs may not
-    file = tmp_path / "hook.py"
-    own_files.put(file, TEXT)
-    for _ in range(3):
-        settle(file)
-    assert reads == ["hook.py"]
-    own_files.put(file, OTHER)
-    assert file.read_bytes() == OTHER
-
-
-def test_a_file_just_written_is_read_again_since_its_times_may_not_tell_of_the_next_write(
-    tmp_path, reads, monkeypatch
-):
-    file = tmp_path / "hook.py"
-    own_files.put(file, TEXT)
-    monkeypatch.setattr(own_files.time, "time_ns", lambda: file.stat().st_ctime_ns)
-    for _ in range(3):
-        own_files.put(file, TEXT)
-    assert reads == ["hook.py"] * 3
-
-
-def test_where_change_times_do_not_tell_it_is_read_each_time(tmp_path, reads, monkeypatch):
-    monkeypatch.setattr(own_files, "tells_changes", lambda _folder: False)
-    file = tmp_path / "hook.py"
-    own_files.put(file, TEXT)
-    for _ in range(3):
-        settle(file)
-    assert reads == ["hook.py"] * 3
-
-
 def overwrite(file):
     before = file.stat()
     file.write_bytes(OTHER)
@@ -87,7 +37,7 @@ def link(file):
 def test_what_a_command_did_to_a_file_is_put_right(tmp_path, change):
     file = tmp_path / "hook.py"
     own_files.put(file, TEXT)
-    settle(file)
+    own_files.put(file, TEXT)
     change(file)
     own_files.put(file, TEXT)
     assert file.read_bytes() == TEXT

@@ -19,16 +19,16 @@ def needed(folder, path):
 
 
 def test_a_task_that_a_copy_makes_and_a_search_proves_needs_three_families(tmp_path):
-    plain = ["contract_tests", "coverage_gate", "mutation"]
+    plain = ["contract_tests", "coverage_gate", "mutation.can_fail"]
     assert needed(tmp_path, "copy.txt") == plain
 
 
 def test_code_and_settings_need_what_reads_tests(tmp_path):
-    assert {"integrity", "base_tests", "test_awareness"} <= {*needed(tmp_path, "copy.py")}
-    assert {"integrity", "base_tests"} <= {*needed(tmp_path, "pytest.ini")}
+    assert {"integrity", "base_tests.rerun", "test_awareness"} <= {*needed(tmp_path, "copy.py")}
+    assert {"integrity", "base_tests.rerun"} <= {*needed(tmp_path, "pytest.ini")}
 
 
 def test_every_family_has_the_shape_that_the_registry_calls():
     for family in FAMILIES:
-        assert callable(family._module.checks)
+        assert family.own or callable(family._module.checks)
         assert callable(family._module.prove)

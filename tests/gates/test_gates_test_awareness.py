@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_bench, a_task
+from gates_bench import a_bench, a_task, own_check
 
 from runner.gates import test_awareness
 from runner.model import Action, Change, Severity, digest_of
@@ -18,7 +18,7 @@ def found(folder, path, text, before=None):
         changes=(change,),
         before=lambda _path: before,
     )
-    (check,) = test_awareness.checks(context.task, context.settings)
+    check = own_check("test_awareness", context)
     return test_awareness.prove(check, context).findings
 
 

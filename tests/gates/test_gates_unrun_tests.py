@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 from coverage_bench import Yard
-from gates_bench import a_bench, a_task
+from gates_bench import a_bench, a_task, own_check
 
 from runner.gates import unrun_tests
 from runner.gates.base import Check
 from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome, TestResult, TestResults
-from runner.gates.test_bodies import find_tests
+from runner.gates.test_paths import find_tests
 from runner.model import Action, Change, Level, Observed, Severity, TestContract, digest_of
 from runner.process.limits import Limits
 
@@ -57,7 +57,7 @@ def said(folder, path, text, *rows, before=None, command="npx vitest run", by_pe
         by_person=by_person,
         ran={"TC-001": _Ran(*rows)},
     )
-    (check,) = unrun_tests.checks(context.task, context.settings)
+    check = own_check("unrun_tests", context)
     return unrun_tests.prove(check, context).findings
 
 
@@ -118,7 +118,7 @@ def test_go_is_asked_for_the_names(tmp_path, text, expected):
     yard.set_up("go test ./...")
     check = Check("TC-001", "test", "go test ./...", Limits(90, 90, 90))
     context = replace(yard.context, ran={"TC-001": try_check(check, yard.context)})
-    (check,) = unrun_tests.checks(context.task, context.settings)
+    check = own_check("unrun_tests", context)
     found = unrun_tests.prove(check, context).findings
     assert [one.severity for one in found] == expected
 
@@ -164,6 +164,6 @@ def test_a_test_none_of_whose_assertions_ran_is_a_question(tmp_path, text, ran, 
         by_person=False,
         observed=(Observed("TC-001", "", PATH, digest_of(content), ran),) if ran else (),
     )
-    (check,) = unrun_tests.checks(context.task, context.settings)
+    check = own_check("unrun_tests", context)
     found = unrun_tests.prove(check, context).findings
     assert [(one.line, one.asks) for one in found] == [(line, True) for line in lines]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_task
+from gates_bench import a_task, checks_of_family, own_check
 from gates_trees import a_story
 
 from runner.gates import what_changed
@@ -22,7 +22,7 @@ def found(folder, after, **fields):
     task = a_task(outputs=("shop/**",), **fields.pop("task", {}))
     context, _ = a_story(folder, BEFORE, after, task=task)
     context = replace(context, **fields)
-    (check,) = what_changed.checks(context.task, context.settings)
+    check = own_check("what_changed", context)
     return what_changed.prove(check, context).findings
 
 
@@ -49,7 +49,7 @@ def test_what_breaks_nobody_is_a_note(tmp_path):
 
 
 def test_a_task_that_writes_nothing_is_not_looked_at(tmp_path):
-    assert what_changed.checks(a_task(outputs=()), None) == ()
+    assert checks_of_family("what_changed", a_task(outputs=()), None) == ()
 
 
 def test_the_users_of_a_name_are_looked_for_in_the_tree(tmp_path):

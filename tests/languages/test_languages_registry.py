@@ -13,7 +13,7 @@ from runner.context.files import Neighbours
 from runner.context.gather import file_index
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
-from runner.gates.integrity.compare_tests import findings
+from runner.gates.integrity import findings
 from runner.impact.reach import Entry, References, find_exports
 from runner.impact.store import ImpactStore
 from runner.languages import registry
@@ -204,8 +204,7 @@ MAY_NAME = {
     "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
     "gates/base_tests/test_support.py": "settings of test tools that name what is loaded first",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
-    "gates/configured_support.py": "settings of test tools that name what is loaded first",
-    "gates/mutation/selected_tests.py": "ids of tests are known of pytest",
+    "gates/mutation/red_first.py": "ids of tests are known of pytest",
     "gates/open_watch.py": "a compiled copy of a module is read in its place",
     "run/proof/held_out.py": "held-out tests are of Python",
     "gates/script_targets.py": "scripts of package.json that a check runs",

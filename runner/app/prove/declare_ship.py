@@ -22,7 +22,7 @@ from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
 from runner.errors import ExitCode, RunnerError
-from runner.gates.mutation import ID as MUTATION
+from runner.gates.base import MUTATION
 from runner.journal.grading import grades_of
 from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from runner.gates.base_result import BaseResult
 
-CHECK = "base-tests"
-"""How the findings of this family are named."""
-
 _ADDRESS = regex(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 _NUMBER = regex(r"\d{3,}")
 """A port, a time, a counter; smaller numbers tell tests apart."""

@@ -1,4 +1,9 @@
-"""What the tests of before are asked, by which commands, and what of it goes to a person."""
+"""Run the base's tests on the proposed code, and ask about those that it does not pass any more.
+
+A family of the registry. Where a change touches tests, what supports them or what says which of
+them run, those that passed on the base run on the proposed code as they were; and what was
+collected and passed is compared by id. It asks nothing where no test is touched.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,6 @@ from runner.gates import contract_tests
 from runner.gates.base import Check, Proved, command_limits
 from runner.gates.base_result import BaseResult, earlier, make_earlier
 from runner.gates.base_tests.compare import (
-    CHECK,
     BaseTestFate,
     CaseCounts,
     Loss,
@@ -22,8 +26,7 @@ from runner.gates.base_tests.compare import (
 )
 from runner.gates.base_tests.test_support import as_before, support_of
 from runner.gates.check_run import try_check
-from runner.gates.integrity import integrity_proof
-from runner.gates.integrity.compare_tests import ASKED, is_excused
+from runner.gates.integrity import ASKED, integrity_proof, is_excused
 from runner.gates.meant_tests import Meaning, last_of
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
@@ -42,21 +45,23 @@ _MOST = 20
 _SETTINGS = regex(r"\.(?:ini|cfg|toml|json)\Z")
 
 
-def findings(context: GateContext) -> Proved:
-    """The questions of all contracts together, each test named once."""
+def prove(check: Check, context: GateContext) -> Proved:
+    """Return the questions of all contracts together, each test named once."""
+    if context.on_base is None or not context.base or not context.changes:
+        return Proved(None)
     support = support_of(context)
     if not _is_asked(support, context):
         return Proved(None)
     asking = BaseComparison(context, support, Meaning.of(context))
     found: dict[str, Finding] = {}
     notes: list[str] = []
-    for check in asking.checks():
+    for one in asking.checks():
         if context.cancelled.is_set():
             break
-        for one in asking.about(check):
-            finding = asking.finding(one)
+        for loss in asking.about(one):
+            finding = asking.finding(loss, check)
             found.setdefault(finding.message, finding)
-            if one.fate is not BaseTestFate.UNRUN and not finding.refuses:
+            if loss.fate is not BaseTestFate.UNRUN and not finding.refuses:
                 notes.append(finding.message)
     proof = integrity_proof("; ".join(dict.fromkeys(notes)), len(notes)) if notes else None
     shown = sorted(found.values(), key=lambda one: not one.refuses)
@@ -115,7 +120,7 @@ class BaseComparison:
             line = for_files(some, self.context.before(some[0]) or b"", lines)
             if line:
                 limits = command_limits(self.context.task, self.context.settings)
-                yield Check(id=f"{CHECK}-{ending}", kind="test", command=line, limits=limits)
+                yield Check(id=f"base-tests-{ending}", kind="test", command=line, limits=limits)
 
     def about(self, check: Check) -> Iterator[Loss]:
         """What became of the tests that a command runs."""
@@ -246,7 +251,7 @@ class BaseComparison:
             if one.fate is BaseTestFate.FAILS and loaded:
                 yield replace(one, file=loaded[0])
 
-    def finding(self, one: Loss) -> Finding:
+    def finding(self, one: Loss, check: Check) -> Finding:
         """A question, or a warning where a person asked for it, or where (c) decides."""
         meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
@@ -257,7 +262,7 @@ class BaseComparison:
         elif self.context.by_person and is_excused(one.file, self.context.task):
             severity, hint = Severity.WARNING, "check that it is intended"
         path = one.file or next(iter(self.support.paths), "")
-        return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
+        return Finding(check=check.id, message=message, path=path, severity=severity, hint=hint)
 
 
 def _file_of(word: str) -> str:
@@ -283,10 +288,7 @@ def _names(line: str, path: str) -> bool:
 
 # --- commands that name every test ------------------------------------------------------
 
-_UNITTEST = regex(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
-"""Its options follow the word `discover`, where that is there."""
 _DOCTEST = regex(r"-m doctest(?=\s|\Z)")
-_QUIET = regex(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
 _PYTEST_ENDS = regex(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
 _SCRIPT_ENDS = regex(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
 _SCRIPT_TOOL = regex(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
@@ -298,9 +300,6 @@ def make_verbose_command(command: str) -> str:
     The tools' reports name the others (`Check.named`).
     """
     line = command
-    if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
-        # unittest keeps the last of -v and -q (both are its `verbosity`), and ours stands first.
-        line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
     if not re.search(r"\s-v(?=\s|\Z)", line):
         line = _DOCTEST.sub(r"\g<0> -v", line)
     # What ends at the first failure names no test behind it, and those would count as gone.

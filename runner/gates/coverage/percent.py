@@ -5,7 +5,6 @@ Executable lines of a Python file, found by coverage.py's own parser without its
 
 from __future__ import annotations
 
-import ast
 import io
 import math
 import re
@@ -22,7 +21,7 @@ from runner.languages.registry import code_language, is_written_in
 from runner.lazy_dataclass import dataclass
 from runner.model import Coverage
 from runner.process.tools import which
-from runner.text.syntax import one_at_a_time, python_tree
+from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -122,9 +121,6 @@ def weigh(
             unmeasured.setdefault(named, _make_translated(named, path, measured))
             continue
         unseen = language and language not in seen
-        if unseen and is_written_in(path, "python") and holds_statement(text, lines):
-            unmeasured.setdefault(language, _make_unseen(language, path, environment))
-            continue
         one = _weigh_file(path, lines, measured, text)
         if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
             unmeasured.setdefault(language, _make_unseen(language, path, environment))
@@ -231,26 +227,6 @@ class Statements:
     def of(self, lines: Iterable[int]) -> frozenset[int]:
         """The statements that any of these lines belongs to."""
         return frozenset(self._begins.get(line, line) for line in lines) & self.first
-
-
-_ALWAYS_RUN = (ast.Import, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
-
-
-def holds_statement(content: bytes, own: frozenset[int]) -> bool:
-    """Whether some of these lines of a Python file are certainly executable.
-
-    Where nothing was measured that is all one asks, and a quarter of a short run's time would go
-    to loading what tells the lines exactly. False says nothing.
-    """
-    if b"..." in content or b"TYPE_CHECKING" in content:
-        return False
-    tree = python_tree(content)
-    return tree is not None and any(
-        isinstance(one, _ALWAYS_RUN)
-        and one.lineno in own
-        and not getattr(one, "decorator_list", None)
-        for one in tree.body
-    )
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,7 @@
 """Whether the proof of a change can fail: stub first, then small changes, then red first.
 
-All run a contract of the task in the scratch tree on other bytes (`base_result.earlier`).
+A family of the registry. All run a contract of the task in the scratch tree on other bytes
+(`base_result.earlier`). It knows nothing of how tests are written.
 """
 
 from __future__ import annotations
@@ -11,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates import commands, contract_tests, lenient_scripts
-from runner.gates.base import Check, Proved
+from runner.gates.base import Check, Proved, make_proof
 from runner.gates.base_result import BaseResult, earlier
 from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
-from runner.gates.mutation.function_bodies import code_of, find_changed_functions
-from runner.gates.mutation.selected_tests import find_tests_of_change, select_tests
+from runner.gates.mutation.function_bodies import code_of, find_changed_functions, stub_changes
+from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
-from runner.gates.mutation.stubs import stub_changes
 from runner.lazy_dataclass import dataclass
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict, digest_of
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
 
-ID = "mutation"
 MOST_CHANGES = 5
 """Small changes of one task; the stub is the first of six mutants."""
 _ENOUGH = 3
@@ -65,8 +64,13 @@ class CanFail:
     """Small changes for which there was no time."""
 
 
-def evaluate(check: Check, context: GateContext) -> Proved:
-    """Findings where nothing fails, and a proof that names what was tried."""
+def prove(check: Check, context: GateContext) -> Proved:
+    """Ask what fails on other bytes, where the task's own proof is good so far.
+
+    Returns findings where nothing fails, and a proof that names what was tried.
+    """
+    if context.on_base is None or not context.changes or context.refused or not _is_proven(context):
+        return Proved(None)
     began = effects.monotonic()
     context = replace(context, tell=lambda _line: None)  # a failure is what is looked for
     asked = tuple(_checks_that_count(context))
@@ -88,6 +92,14 @@ def evaluate(check: Check, context: GateContext) -> Proved:
     proof = _proof(check, shown, findings, reported, effects.monotonic() - began)
     tells = not shown.unmeasured or proof.note not in ("", NO_BODY, NO_CONTRACT)
     return Proved(proof if tells else None, findings, unshown=idle)
+
+
+def _is_proven(context: GateContext) -> bool:
+    """Return whether the task's own proof is good; a gate that was red before does not matter."""
+    return not any(
+        one.verdict is Verdict.FAIL or (one.verdict is Verdict.KNOWN and one.kind != "gate")
+        for one in context.proofs
+    )
 
 
 def _checks_that_count(context: GateContext) -> Iterator[Check]:
@@ -214,7 +226,7 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
     took = next((one.seconds for one in context.proofs if one.id == id_), 0.0)
     few = min((_ENOUGH + 1) * took, _MOST_SECONDS)
     left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in context.proofs))
-    selected = select_tests(seen.failing, context)
+    selected = red_first.select_tests(seen.failing, context)
     answered: set[tuple[str, str]] = set()
     tried = 0
     for one in _small_changes(context):
@@ -331,14 +343,12 @@ def _proof(
     parts += [f"mutation report: survived {one}" for one in reported[:_NAMES_SHOWN]]
     note = "; ".join(filter(None, parts))
     counts = {"stub": len(shown.by), "noticed": len(shown.noticed), "survived": len(shown.survived)}
-    return Proof(
-        id=check.id,
-        kind=check.kind,
-        command="",
-        verdict=Verdict.FAIL if refused else verdict,
-        exit=int(refused),
-        seconds=round(seconds, 3),
-        output=digest_of(repr((counts, note)).encode()),
+    return make_proof(
+        check,
+        Verdict.FAIL if refused else verdict,
+        note,
+        code=int(refused),
+        seconds=seconds,
+        output=repr((counts, note)).encode(),
         counts=tuple(counts.items()),
-        note=note,
     )

@@ -1,22 +1,29 @@
 """The functions of a source file: by tree-sitter, one table of node types a language.
 
-Python is read by `ast`.
+Python is read by `ast`. Stub first: a change with a raise at the start of every function that it
+adds or modifies. Other checks run a command on that tree to see whether it can fail.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.gates.left_out import is_left_out
+from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row
 from runner.languages.syntax_tree import parse_file
 from runner.lazy_dataclass import dataclass
+from runner.model import digest_of
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tree_sitter import Node
+
+    from runner.model import Change
 
 _LARGEST = 1_000_000
 """Bytes of a file that is read; a larger one holds data."""
@@ -139,6 +146,33 @@ def is_readable(path: str) -> bool:
     if _is_python(path):
         return True
     return _grammar_of(path) is not None and parse_file(path, "") is not None
+
+
+def stub_changes(
+    changes: Sequence[Change],
+    before: Callable[[str], bytes | None],
+    is_test: Callable[[str], bool] = is_test_path,
+) -> tuple[Change, ...]:
+    """The changes with all functions of the product that they touch raising; empty for none.
+
+    `base_result.earlier(check, context, stubbed)` runs a check on that tree.
+    """
+    stubbed = tuple(
+        one if is_test(one.path) else stub_change(one, before(one.path)) for one in changes
+    )
+    return stubbed if stubbed != tuple(changes) else ()
+
+
+def stub_change(change: Change, before: bytes | None) -> Change:
+    """One changed file with its changed functions raising; itself where there are none."""
+    content = change.content
+    if content is None or is_left_out(change.path, content):
+        return change
+    found = find_changed_functions(change.path, before, content)
+    if not found:
+        return change
+    new = insert(content, (part for one in found for part in one.stub))
+    return replace(change, after=digest_of(new), content=new)
 
 
 # --- any language ---------------------------------------------------------------------
