@@ -23,6 +23,12 @@ THIRD = {"shop.py": "def price(count):\n    return 2 + count\n"}
 FOURTH = {"shop.py": "def price(count):\n    return 1 + count + 1\n"}
 
 
+@pytest.fixture(autouse=True)
+def no_mutants(monkeypatch):
+    """Leave out mutants of the work: each runs its tests, and no story here is about them."""
+    monkeypatch.setenv("RUNNER_MUTATION", "off")
+
+
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request, monkeypatch):
     """Each way in which commands are enclosed on this machine."""
@@ -37,6 +43,7 @@ def notes(workplace):
 def test_right_work_lands_with_the_files_and_undo_puts_them_back(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.delenv("RUNNER_MUTATION")
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
