@@ -285,7 +285,8 @@ def test_programs_that_stand_in_texts_import_modules_that_there_are():
     named = {
         (file.relative_to(ROOT).as_posix(), name)
         for file in PRODUCT
-        for node in ast.walk(ast.parse(file.read_text()))
+        if _MODULE_IN_TEXT.search(file.read_text())
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for name in _MODULE_IN_TEXT.findall(node.value)
     }

@@ -15,7 +15,7 @@ from plan_documents import documents
 
 from runner.lazy_dataclass import _Seldom
 from runner.model import Severity, Status
-from runner.plan import cache
+from runner.plan import cache, stretches
 from runner.plan.cache import iterate_tasks, load_outline, load_plan
 from runner.plan.cache_file import encode_section
 from runner.plan.document import read_plan
@@ -168,10 +168,18 @@ def assert_kept_as_scanned(data, folder):
     )
 
 
+@pytest.fixture
+def short_stretches(monkeypatch):
+    """A stretch ends after 32 sections instead of 512: a short plan has several."""
+    monkeypatch.setattr(stretches, "_MOST", 32)
+
+
 @pytest.mark.parametrize("seed", range(2))
-def test_stretches_of_plain_sections_are_what_they_would_be_scanned_as(tmp_path, seed):
+def test_stretches_of_plain_sections_are_what_they_would_be_scanned_as(
+    tmp_path, seed, short_stretches
+):
     chance = random.Random(seed)
-    data = plain_plan(1300)
+    data = plain_plan(82, every=7)
     assert_kept_as_scanned(data, tmp_path)
     for _ in range(6):
         lines = data.split(b"\n")
@@ -192,14 +200,14 @@ def test_stretches_of_plain_sections_are_what_they_would_be_scanned_as(tmp_path,
         if chance.random() < 0.7:
             assert_kept_as_scanned(data, tmp_path)
     assert_kept_as_scanned(data, tmp_path)
-    assert_kept_as_scanned(plain_plan(1300), tmp_path)
+    assert_kept_as_scanned(plain_plan(82, every=7), tmp_path)
 
 
 @pytest.mark.parametrize("behind", [b"#### Notes\n\n", b"### Notes\n\n", b"---\n\n"])
-def test_a_stretch_is_known_by_the_line_behind_it_too(tmp_path, behind):
-    data = plain_plan(1300)
+def test_a_stretch_is_known_by_the_line_behind_it_too(tmp_path, behind, short_stretches):
+    data = plain_plan(82)
     load_outline(data, NAME, tmp_path)
-    for number in (511, 512, 513, 1023, 1024, 1025):
+    for number in (31, 32, 33, 63, 64, 65):
         assert_kept_as_scanned(data.replace(b"## TASK-%03d" % number, behind, 1), tmp_path)
 
 

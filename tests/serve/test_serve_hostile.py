@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from site_plans import GREET, NOTE
 from site_process import PATIENCE
 
 from runner.config.paths import Places
@@ -303,11 +304,13 @@ RAW = {
 }
 
 
-@pytest.mark.parametrize("name", RAW)
-def test_strange_bytes_get_no_page(site, name):
-    said = site.raw(RAW[name].replace(b"{host}", site.host.encode()))
-    assert not said or said.split()[1] in {b"400", b"401", b"403", b"415", b"421", b"431"}, said
-    assert site.get("/b/" + site.build)[0] == 200
+def test_strange_bytes_get_no_page(site):
+    for name, text in RAW.items():
+        site.until(lambda: site.get("/open")[0] == 200)  # the bucket of strangers fills again
+        said = site.raw(text.replace(b"{host}", site.host.encode()))
+        refused = {b"400", b"401", b"403", b"415", b"421", b"431"}
+        assert not said or said.split()[1] in refused, (name, said)
+        assert site.get("/b/" + site.build)[0] == 200, name
 
 
 def test_chunks_count_as_a_body(site):
@@ -338,14 +341,13 @@ def test_a_link_opens_once_and_names_nothing_to_a_server(site):
         assert headers["set-cookie"] is None
 
 
-@pytest.mark.parametrize(
-    "theirs", ['prefs={"theme":"dark"}', "said=a b", "a", "=", "\xe9=\xe9", "x=" + "y" * 9000]
-)
-def test_cookies_of_other_servers_on_this_host_keep_nobody_out(site, theirs):
+def test_cookies_of_other_servers_on_this_host_keep_nobody_out(site):
     """A browser sends them all, the oldest first."""
     name = site.cookie.partition("=")[0]
-    for said in (f"{theirs}; {site.cookie}", f"{name}=old; {theirs}; {site.cookie}; b"):
-        assert site.ask("GET", "/", Cookie=said)[0] == 303
+    others = ('prefs={"theme":"dark"}', "said=a b", "a", "=", "\xe9=\xe9", "x=" + "y" * 9000)
+    for theirs in others:
+        for said in (f"{theirs}; {site.cookie}", f"{name}=old; {theirs}; {site.cookie}; b"):
+            assert site.ask("GET", "/", Cookie=said)[0] == 303, theirs
 
 
 def test_the_cookie_is_for_this_server_alone_and_no_script_sees_it(site):
@@ -379,8 +381,9 @@ def test_it_ends_well_for_a_signal_and_says_nothing_more(site):
 
 
 @pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_that_comes_early_ends_it_too(site, serve, word):
-    for _ in range(4):
+def test_a_signal_that_comes_early_ends_it_too(workplace, serve, word):
+    workplace.plan(GREET, NOTE)
+    for _ in range(2):
         one = serve(enter=False)
         one.process.send_signal(word)
         assert one.process.wait(PATIENCE) == 0

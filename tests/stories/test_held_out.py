@@ -23,6 +23,12 @@ THIRD = {"shop.py": "def price(count):\n    return 2 + count\n"}
 FOURTH = {"shop.py": "def price(count):\n    return 1 + count + 1\n"}
 
 
+@pytest.fixture(autouse=True)
+def no_mutants(monkeypatch):
+    """Leave out mutants of the work: each runs its tests, and no story here is about them."""
+    monkeypatch.setenv("RUNNER_MUTATION", "off")
+
+
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request, monkeypatch):
     """Each way in which commands are enclosed on this machine."""
@@ -34,9 +40,10 @@ def notes(workplace):
     return workplace.status_line("TASK-001")
 
 
-def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
+def test_right_work_lands_with_the_files_and_undo_puts_them_back(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.delenv("RUNNER_MUTATION")
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -54,12 +61,6 @@ def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
     assert workplace.run().code == 0
     assert workplace.runner("verify", "TASK-001").code == 0
 
-
-def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monkeypatch):
-    Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
-    planned(workplace)
-    assert workplace.run().code == 0
     assert workplace.runner("undo", "TASK-001", "--yes").code == 0
     assert not workplace.has(TESTS)
     assert store_of(workplace).read("TASK-001", TESTS) == HELD_OUT.encode()
@@ -151,7 +152,7 @@ def exhausted(workplace, monkeypatch):
     return script
 
 
-def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
+def test_after_three_rounds_a_person_is_asked_and_may_approve(workplace, monkeypatch):
     exhausted(workplace, monkeypatch)
     assert "3 of 3 held-out tests fail: A1, A2" in notes(workplace)
     assert "`runner retry TASK-001`: the tests are right" in workplace.runner("why", "TASK-001").out
@@ -160,10 +161,6 @@ def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
     assert not workplace.has(TESTS)
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
     assert f"{TESTS}::test_many_items" in failed
-
-
-def test_review_shows_the_failed_tests_on_a_terminal_alone(workplace, monkeypatch):
-    exhausted(workplace, monkeypatch)
     elsewhere = [
         workplace.runner("review", "TASK-001").out,
         workplace.runner("review", "TASK-001", "--json").out,
@@ -179,28 +176,6 @@ def test_review_shows_the_failed_tests_on_a_terminal_alone(workplace, monkeypatc
     assert "return count + 2" not in terminal.said
     assert "1 + count + 1" in terminal.said
     assert "assert 102 == 300" in terminal.said
-
-
-def test_retry_says_that_the_tests_are_right(workplace, monkeypatch):
-    script = exhausted(workplace, monkeypatch)
-    ended = workplace.runner("retry", "TASK-001")
-    assert ended.code == 0, ended.said
-    assert len(script.told) == 4
-    assert "the held-out tests are right: TC-002: 3 of 3" in script.attempts()[3][0].text
-    assert workplace.read(TESTS) == HELD_OUT
-
-
-def test_a_retry_by_a_program_gives_no_new_rounds(workplace, monkeypatch):
-    script = exhausted(workplace, monkeypatch)
-    script.steps["TASK-001"] = [writes(WRONG)]
-    monkeypatch.setenv("CLAUDECODE", "1")
-    ended = workplace.runner("retry", "TASK-001")
-    assert ended.code == 3, ended.said
-    assert len(script.told) == 4
-
-
-def test_an_approval_needs_a_person_with_a_reason_and_lands_these_bytes(workplace, monkeypatch):
-    exhausted(workplace, monkeypatch)
     refused = workplace.runner("approve", "TASK-001")
     assert refused.code != 0
     assert "needs a reason" in refused.err
@@ -218,6 +193,22 @@ def test_an_approval_needs_a_person_with_a_reason_and_lands_these_bytes(workplac
     assert "Proof: TC-002 known exit=1" in message
     assert "Grade: proven by tests" in message
     assert "the price list is fixed" in workplace.runner("evidence", "TASK-001").out
+
+
+def test_a_retry_of_a_person_alone_says_that_the_tests_are_right(workplace, monkeypatch):
+    script = exhausted(workplace, monkeypatch)
+    script.steps["TASK-001"] = [writes(WRONG)]
+    with monkeypatch.context() as by_a_program:
+        by_a_program.setenv("CLAUDECODE", "1")
+        ended = workplace.runner("retry", "TASK-001")
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 4, "no new rounds"
+    script.steps["TASK-001"] = [writes(RIGHT)]
+    ended = workplace.runner("retry", "TASK-001")
+    assert ended.code == 0, ended.said
+    assert len(script.told) == 5
+    assert "the held-out tests are right: TC-002: 3 of 3" in script.attempts()[4][0].text
+    assert workplace.read(TESTS) == HELD_OUT
 
 
 IDLE = '''import shop
@@ -243,29 +234,20 @@ def test_tests_that_cannot_fail_are_a_question_that_no_brief_tells(workplace, mo
     assert len(script.told) == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
-    [(f"SKIP = '{TESTS}'", TESTS), ("SKIP = 'test_acceptance.py'", "test_acceptance.py")],
-)
-def test_a_change_that_names_a_held_out_file_is_refused(workplace, monkeypatch, line, word):
-    named = RIGHT | {"shop.py": f"{RIGHT['shop.py']}{line}\n"}
-    script = Script({"TASK-001": [writes(named), writes(RIGHT)]}).installed(monkeypatch)
-    planned(workplace)
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert f"an added line names the held-out file {TESTS}" in script.attempts()[1][0].text
-    assert word not in workplace.read("shop.py")
-
-
-def test_no_implementer_writes_at_the_path_of_a_held_out_file(workplace, monkeypatch):
+def test_no_implementer_names_or_writes_a_held_out_file(workplace, monkeypatch):
+    named = RIGHT | {"shop.py": f"{RIGHT['shop.py']}SKIP = 'test_acceptance.py'\n"}
     own = RIGHT | {TESTS: "def test_nothing():\n    pass\n"}
-    script = Script({"TASK-001": [writes(own), writes(RIGHT)]}).installed(monkeypatch)
+    steps = [writes(named), writes(own), writes(RIGHT)]
+    script = Script({"TASK-001": steps}).installed(monkeypatch)
     planned(workplace)
     workplace.edit_plan("- Output files: ", "- Output files: `tests/**`, ")
     workplace.commit()
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "is a held-out file, which no implementer may write" in script.attempts()[1][0].text
+    briefs = [brief.text for brief, _ in script.attempts()]
+    assert f"an added line names the held-out file {TESTS}" in briefs[1]
+    assert "is a held-out file, which no implementer may write" in briefs[2]
+    assert workplace.read("shop.py") == RIGHT["shop.py"]
     assert workplace.read(TESTS) == HELD_OUT
 
 

@@ -16,15 +16,25 @@ def postgres():
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def address(request, tmp_path):
-    """Where a store may be made that nobody else has."""
+def each_store(request):
+    """The kinds of store that a test runs on, one after the other."""
+    return request.param
+
+
+def _make_address(kind, request, tmp_path):
     from store_build import new_database
 
     from runner.extensions.team.store_engine import find_address
 
-    if request.param == "sqlite":
+    if kind == "sqlite":
         return find_address(tmp_path, str(tmp_path / "store.sqlite"))
     return new_database(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def address(each_store, request, tmp_path):
+    """Where a store may be made that nobody else has."""
+    return _make_address(each_store, request, tmp_path)
 
 
 @pytest.fixture
@@ -37,11 +47,17 @@ def store(address):
 
 
 @pytest.fixture
-def workers(address, tmp_path, alone):
-    """A team that has a store, and no repository yet."""
+def workers(request, tmp_path, alone):
+    """A team that has a store, and no repository yet.
+
+    The store is SQLite unless the test names `each_store`: what differs between the two is tested
+    without workers (test_store, test_claim, test_queue).
+    """
     from workers import Crew
 
-    made = Crew(tmp_path, address)
+    both = "each_store" in request.fixturenames
+    kind = request.getfixturevalue("each_store") if both else "sqlite"
+    made = Crew(tmp_path, _make_address(kind, request, tmp_path))
     try:
         yield made
     finally:

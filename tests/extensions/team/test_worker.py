@@ -16,6 +16,7 @@ from workers import PATIENCE, a_slow_step, a_step, family, journal_of, let_lapse
 from workplace import NO_PROOF, Workplace, a_task
 
 from runner.extensions.team import tables
+from runner.extensions.team.build_clone import trim_clones
 from runner.extensions.team.build_queue import answer_build, cancel_build, look_into, retry_build
 from runner.extensions.team.projections import rebuild
 
@@ -23,7 +24,7 @@ MOMENT = 1.0 if os.environ.get("MOMENTS") else 5.0
 """Seconds that an answer may take: a busy machine is no mistake of the product."""
 
 
-def test_a_worker_builds_what_is_queued(workers):
+def test_a_worker_builds_what_is_queued(workers, each_store):
     shop = workers.repository("shop", a_step(1), a_step(2, needs=("TASK-001",)))
     build = workers.queue(shop)
     said = workers.work()
@@ -110,7 +111,7 @@ def test_a_run_that_its_worker_left_behind_is_ended_by_the_next_worker_there(wor
 @pytest.mark.nightly(
     sibling="tests/extensions/team/test_claim.py::test_who_was_given_up_writes_nothing_any_more"
 )
-def test_who_slept_past_the_ttl_lands_nothing_and_says_so(workers):
+def test_who_slept_past_the_ttl_lands_nothing_and_says_so(workers, each_store):
     shop = workers.repository("shop", a_slow_step(1, 3), a_step(2, needs=("TASK-001",)))
     build = workers.queue(shop)
     first = workers.start("a", "--once")
@@ -165,7 +166,7 @@ def test_sigterm_hands_the_build_back_and_ends_with_zero(workers):
     assert workers.faults == []
 
 
-def test_cancel_from_anywhere_ends_a_build_that_goes_on(workers):
+def test_cancel_from_anywhere_ends_a_build_that_goes_on(workers, each_store):
     shop = workers.repository("shop", a_step(1), a_slow_step(2, 60, needs=("TASK-001",)))
     build = workers.queue(shop)
     worker = workers.start("w", "--once")
@@ -224,7 +225,7 @@ def test_what_waits_is_answered_from_elsewhere_and_goes_on(workers):
     assert workers.faults == []
 
 
-def test_an_answer_reaches_a_run_that_goes_on_within_a_second(workers):
+def test_an_answer_reaches_a_run_that_goes_on_within_a_second(workers, each_store):
     shop = workers.repository(
         "shop", a_step(1, fields=(NO_PROOF, "Review: prompt")), a_slow_step(2, 8)
     )
@@ -437,7 +438,7 @@ def test_the_plan_of_a_project_in_a_subfolder_is_built_and_told_of(workers):
 
 def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_of_its_own(workers):
     shop = workers.repository("shop", a_step(1))
-    made = [workers.queue(shop) for _ in range(3)]
+    made = [workers.queue(shop) for _ in range(2)]
     workers.work()
     home = workers.folder / "home-w/state/runner/team/builds"
     assert {one.name for one in home.iterdir()} == {one.id for one in made}
@@ -446,11 +447,9 @@ def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_o
     more = workers.queue(shop)
     said = workers.work(RUNNER_WORKER_CACHE="1")
     assert {one.name for one in home.iterdir()} == {made[0].id}
-    assert said.count("removed its clone, which was saved elsewhere") == 3
+    assert said.count("removed its clone, which was saved elsewhere") == 2
     assert workers.build(more).state == "COMPLETED"
-    Workplace(first, workers.folder).git("add", "note.txt")
-    Workplace(first, workers.folder).git("commit", "-q", "-m", "a person's")
-    workers.queue(shop)
-    workers.work(RUNNER_WORKER_CACHE="1")
+    Workplace(first, workers.folder).commit(message="a person's")
+    trim_clones(workers.store, home, 0, os.environ)
     assert {one.name for one in home.iterdir()} == {made[0].id}
     assert workers.faults == []

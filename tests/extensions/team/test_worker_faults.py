@@ -106,7 +106,9 @@ def test_the_doorbell_rings_again_after_the_server_cut_it_off(postgres, monkeypa
     assert faults == []
 
 
-def test_who_looks_on_hears_of_a_copied_event_and_no_worker_wakes_for_it(left, postgres, workers):
+def test_who_looks_on_hears_of_a_copied_event_and_no_worker_wakes_for_it(
+    left, postgres, workers, each_store
+):
     """Otherwise a page shows a landing after its own two seconds, or each worker asks for work."""
     looks, works = threading.Event(), threading.Event()
     left.clone.open()
