@@ -13,6 +13,7 @@ ALONE = {
     "RED_FIRST": "never",
     "BACKOFF": "0",
     "SANDBOX": "none",
+    "MUTATION": "off",
 }
 """Settings by which a story is about the attempts, and about nothing else."""
 

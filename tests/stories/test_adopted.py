@@ -2,7 +2,7 @@
 
 import pytest
 from scripted_agent import Script, writes
-from workplace import a_task
+from workplace import Workplace, a_task
 
 DRAFT = "draft/TASK-001-work"
 
@@ -22,14 +22,25 @@ def stuck(workplace, monkeypatch):
 
 
 def finish(place, branch=DRAFT, **files):
-    place.git("switch", "-q", branch)
-    place.commit(files or {"a.txt": "good\n"})
-    tip = place.head
-    place.git("switch", "-q", "main")
+    beside = Workplace(place.root.parent / "beside", place.home)
+    place.git("worktree", "add", "-q", str(beside.root), branch)
+    tip = beside.commit(files or {"a.txt": "good\n"})
+    place.git("worktree", "remove", str(beside.root))
     return tip
 
 
 def test_a_finished_draft_lands_with_its_evidence(stuck):
+    # What cannot be adopted is said.
+    ended = stuck.runner("adopt", "TASK-002", "--trust")
+    assert (ended.code, "TASK-002 waits for TASK-001" in ended.err) == (3, True)
+    ended = stuck.runner("adopt", "TASK-001", "no-such-branch", "--trust")
+    assert (ended.code, "branch no-such-branch not found" in ended.err) == (2, True)
+    ended = stuck.runner("adopt", "TASK-001", "main", "--trust")
+    assert (ended.code, "main is checked out" in ended.err) == (2, True)
+    stuck.git("branch", "same")
+    ended = stuck.runner("adopt", "TASK-001", "same", "--trust")
+    assert (ended.code, "same has no changes" in ended.err) == (2, True)
+
     finish(stuck)
     ended = stuck.runner("adopt", "TASK-001", "--trust")
     assert ended.code == 0, ended.said
@@ -42,9 +53,11 @@ def test_a_finished_draft_lands_with_its_evidence(stuck):
     assert stuck.statuses["TASK-001"] == "DONE"
     assert stuck.landings == ["TASK-001"]
     assert stuck.dirt == []
+    ended = stuck.runner("adopt", "TASK-001", "--trust")
+    assert (ended.code, "TASK-001 is DONE" in ended.err) == (2, True)
 
 
-def test_what_does_not_pass_stays_on_the_branch_and_nobody_else_is_called(stuck):
+def test_what_does_not_pass_or_collides_stays_on_the_branch(stuck):
     tip = finish(stuck, **{"a.txt": "still bad\n"})
     ended = stuck.runner("adopt", "1", "--trust", "--json")
     assert ended.code == 1, ended.said
@@ -55,16 +68,14 @@ def test_what_does_not_pass_stays_on_the_branch_and_nobody_else_is_called(stuck)
     assert f"TC-001 failed on {DRAFT}" in stuck.status_line("TASK-001")
     assert [b for b in stuck.branches if b != "main"] == [DRAFT]
 
-
-def test_the_rules_for_writes_hold_for_a_person_too(stuck):
+    # The rules for writes hold for a person, too.
     finish(stuck, **{"a.txt": "good\n", "elsewhere.txt": "x\n"})
     ended = stuck.runner("adopt", "TASK-001", "--trust")
     assert ended.code == 1
     assert "scope failed" in ended.out
 
-
-def test_a_branch_that_collides_is_told_before_anything_runs(stuck):
-    finish(stuck, **{"a.txt": "good\n", "shared.txt": "theirs\n"})
+    # A branch that collides is told before anything runs.
+    finish(stuck, **{"shared.txt": "theirs\n"})
     stuck.commit({"shared.txt": "ours\n"})
     before = len(stuck.events)
     ended = stuck.runner("adopt", "TASK-001", "--trust")
@@ -90,19 +101,3 @@ def test_yes_is_the_review(stuck, monkeypatch):
     monkeypatch.setenv("RUNNER_REVIEW", "prompt")
     finish(stuck)
     assert stuck.runner("adopt", "TASK-001", "--trust", "--yes").code == 0
-
-
-def test_what_cannot_be_adopted_is_said(stuck):
-    ended = stuck.runner("adopt", "TASK-002", "--trust")
-    assert (ended.code, "TASK-002 waits for TASK-001" in ended.err) == (3, True)
-    ended = stuck.runner("adopt", "TASK-001", "no-such-branch", "--trust")
-    assert (ended.code, "branch no-such-branch not found" in ended.err) == (2, True)
-    ended = stuck.runner("adopt", "TASK-001", "main", "--trust")
-    assert (ended.code, "main is checked out" in ended.err) == (2, True)
-    stuck.git("branch", "same")
-    ended = stuck.runner("adopt", "TASK-001", "same", "--trust")
-    assert (ended.code, "same has no changes" in ended.err) == (2, True)
-    finish(stuck)
-    assert stuck.runner("adopt", "TASK-001", "--trust").code == 0
-    ended = stuck.runner("adopt", "TASK-001", "--trust")
-    assert (ended.code, "TASK-001 is DONE" in ended.err) == (2, True)

@@ -50,38 +50,39 @@ def documents_committed(place):
 # --- landing --------------------------------------------------------------------------
 
 
-def test_work_lands_in_the_tree_and_no_commit_is_made(built):
-    assert built.subjects == ["plan"]
-    assert work(built) == ["?? a.txt", "?? b.txt", "?? deep/"]
-    assert (built.read("a.txt"), built.read("deep/c.txt")) == (TWO, "c\n")
-    assert set(built.statuses.values()) == {"DONE"}
-
-
-def test_the_index_is_the_persons(shop):
-    shop.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
-    shop.git("add", "staged.txt")
-    before = shop.git("ls-files", "-s")
-    said = shop.run("--allow-dirty")
+def test_work_lands_in_the_tree_and_no_commit_is_made(shop, tmp_path):
+    said = shop.run()
     assert said.code == 0, said.said
-    assert shop.git("ls-files", "-s") == before
-    assert work(shop)[:2] == [" M mine.txt", "A  staged.txt"]
-
-
-def test_the_next_run_has_nothing_to_do_and_asks_for_no_commit(built):
-    again = built.run()
+    assert "note: 3 files landed but not committed: runner pipeline commit-by-task" in said.out
+    assert shop.subjects == ["plan"]
+    assert work(shop) == ["?? a.txt", "?? b.txt", "?? deep/"]
+    assert (shop.read("a.txt"), shop.read("deep/c.txt")) == (TWO, "c\n")
+    assert set(shop.statuses.values()) == {"DONE"}
+    again = shop.run()
     assert (again.code, "nothing to do" in again.out) == (0, True), again.said
-    assert built.subjects == ["plan"]
-
-
-def test_a_later_task_builds_on_what_is_in_no_commit(built):
+    for words in SEEING:
+        said = shop.runner(*words)
+        assert said.code == 0, (words, said.said)
+    said = shop.runner("ship")
+    assert said.code == 3
+    assert "hint: runner pipeline commit-by-task" in said.err
+    assert shop.git("tag") == ""
+    # Another work tree at the same commit knows nothing of it.
+    shop.git("worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
+    other = Workplace(tmp_path / "other", shop.home)
+    assert other.statuses["TASK-001"] == "PENDING"
+    assert other.run().code == 0
+    assert other.has("a.txt")
+    assert other.subjects == shop.subjects == ["plan"]
+    # A later task builds on what is in no commit.
     count = a_task(
         "TASK-004", "Count", needs=["TASK-002"], outputs=["n.txt"], command="wc -l < a.txt > n.txt"
     )
-    built.write({"TASK-GRAPH.md": built.read("TASK-GRAPH.md") + "\n" + count})
-    said = built.run()
+    shop.write({"TASK-GRAPH.md": shop.read("TASK-GRAPH.md") + "\n" + count})
+    said = shop.run()
     assert said.code == 0, said.said
-    assert built.read("n.txt").strip() == "3"
-    assert built.subjects == ["plan"]
+    assert shop.read("n.txt").strip() == "3"
+    assert shop.subjects == ["plan"]
 
 
 def test_there_must_be_something_below_it(workplace):
@@ -90,12 +91,6 @@ def test_there_must_be_something_below_it(workplace):
     said = workplace.run()
     assert said.code == 2
     assert 'commit = "manual" needs a first commit to build on' in said.err
-
-
-def test_a_run_says_what_is_not_committed(shop):
-    assert (
-        "note: 3 files landed but not committed: runner pipeline commit-by-task" in shop.run().out
-    )
 
 
 def test_a_project_in_a_folder_of_its_repository(workplace):
@@ -112,15 +107,6 @@ def test_a_project_in_a_folder_of_its_repository(workplace):
     assert place.run().code == 0
 
 
-def test_another_work_tree_at_the_same_commit_knows_nothing_of_it(built, tmp_path):
-    built.git("worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
-    other = Workplace(tmp_path / "other", built.home)
-    assert other.statuses["TASK-001"] == "PENDING"
-    assert other.run().code == 0
-    assert other.has("a.txt")
-    assert other.subjects == built.subjects == ["plan"]
-
-
 def test_a_detached_head_stays_where_it_is(shop):
     shop.git("checkout", "-q", "--detach")
     assert shop.run().code == 0
@@ -132,10 +118,15 @@ def test_a_detached_head_stays_where_it_is(shop):
 # --- commit-by-task -------------------------------------------------------------------
 
 
-def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop):
+def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop, tmp_path):
     shop.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
     shop.git("add", "staged.txt")
-    shop.run("--allow-dirty")
+    before = shop.git("ls-files", "-s")
+    said = shop.run("--allow-dirty")
+    assert said.code == 0, said.said
+    assert shop.git("ls-files", "-s") == before, "the index is the person's"
+    assert work(shop)[:2] == [" M mine.txt", "A  staged.txt"]
+
     said = shop.runner("commit-by-task")
     assert said.code == 0, said.said
     assert shop.landings == ALL
@@ -143,31 +134,23 @@ def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop):
     assert shop.git("show", "HEAD~2:a.txt") + "\n" == ONE
     assert shop.git("show", "HEAD~1:a.txt") + "\n" == TWO
     assert shop.git("show", "--format=", "--name-only", "HEAD") == "deep/c.txt"
-
-
-def test_its_commits_carry_the_evidence_of_the_landings(built):
-    built.runner("commit-by-task")
-    first = built.git("log", "--format=%B", "-1", "HEAD~2")
+    first = shop.git("log", "--format=%B", "-1", "HEAD~2")
     assert first.startswith("feat(TASK-001): first\n")
     for word in ("Task: TASK-001", "Attempt: 1", "Spec: ", "Proof: TC-001", "Review: "):
         assert word in first
 
-
-def test_after_it_nothing_waits_and_a_run_has_nothing_to_do(built):
-    built.runner("commit-by-task")
-    assert built.git("for-each-ref", "refs/worktree", "refs/runner") == ""
-    head = built.head
-    again = built.run()
+    # Nothing waits, and a run has nothing to do.
+    assert shop.git("for-each-ref", "refs/worktree", "refs/runner") == ""
+    head = shop.head
+    again = shop.run("--allow-dirty")
     assert again.code == 0, again.said
-    assert (built.head, set(built.statuses.values())) == (head, {"DONE"})
-    assert not built.happened("attempt.started")[3:]
+    assert (shop.head, set(shop.statuses.values())) == (head, {"DONE"})
+    assert not shop.happened("attempt.started")[3:]
 
-
-def test_a_fresh_clone_adopts_what_was_committed(built, tmp_path):
-    built.runner("commit-by-task")
-    documents_committed(built)
-    built.git("clone", "-q", str(built.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", built.home)
+    # A fresh clone adopts what was committed.
+    documents_committed(shop)
+    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
+    clone = Workplace(tmp_path / "clone", shop.home)
     said = clone.run()
     assert said.code == 0, said.said
     assert {one["task"] for one in clone.happened("task.adopted")} == set(ALL)
@@ -204,7 +187,7 @@ def test_a_persons_own_commit_is_as_good(built):
     assert {one["commit"] for one in built.happened("task.adopted")} == {built.head}
 
 
-def test_what_a_person_went_on_with_is_dirty(built):
+def test_what_a_person_went_on_with_is_dirty_and_their_commit_of_it_wins(built):
     built.write({"b.txt": "b, and mine\n"})
     built.edit_plan("Status: DONE", "Status: PENDING")
     said = built.run()
@@ -212,13 +195,8 @@ def test_what_a_person_went_on_with_is_dirty(built):
     assert "there are uncommitted changes" in said.err
     assert "b.txt" in said.err
     assert "a.txt" not in said.err
-
-
-def test_a_persons_commit_of_their_own_version_wins(built):
-    built.write({"b.txt": "b, and mine\n"})
     built.git("add", "b.txt")
     built.git("commit", "-q", "-m", "my b")
-    built.edit_plan("Status: DONE", "Status: PENDING")
     said = built.run()
     assert said.code == 0, said.said
     assert built.read("b.txt") == "b, and mine\n"
@@ -245,12 +223,15 @@ def test_a_persons_commit_during_a_run_is_built_on(shop):
     assert shop.read("c.txt") == ONE
 
 
-def test_amending_what_the_work_stands_on_leaves_it_to_be_committed(built):
+def test_after_an_amend_and_on_a_new_branch_it_is_still_to_be_committed(built):
+    built.git("switch", "-q", "-c", "feature")
+    assert built.run().code == 0
     built.git("commit", "-q", "--amend", "-m", "the plan")
     said = built.runner("commit-by-task")
     assert said.code == 0, said.said
     assert built.landings == ALL
     assert built.git("show", "HEAD~2:a.txt") + "\n" == ONE
+    assert built.git("log", "--format=%s", "main") == "plan"
     assert built.run().code == 0
     assert not built.happened("attempt.started")[3:]
 
@@ -264,14 +245,6 @@ def test_work_that_was_thrown_away_is_built_again_and_kept_aside(built):
     assert built.read("a.txt") == TWO
     kept = built.git("for-each-ref", "--format=%(refname)", "refs/runner/manual").splitlines()
     assert [built.git("show", f"{ref}:a.txt") + "\n" for ref in kept] == [TWO]
-
-
-def test_a_new_branch_at_the_same_commit_takes_what_waits_along(built):
-    built.git("switch", "-q", "-c", "feature")
-    assert built.run().code == 0
-    built.runner("commit-by-task")
-    assert built.landings == ALL
-    assert built.git("log", "--format=%s", "main") == "plan"
 
 
 def test_without_the_setting_what_waits_still_waits_and_it_is_said(built):
@@ -290,24 +263,12 @@ def test_without_the_setting_what_waits_still_waits_and_it_is_said(built):
 # --- what looks at it, and what takes it back -----------------------------------------
 
 
-@pytest.mark.parametrize("words", SEEING)
-def test_uncommitted_work_is_seen_by(built, words):
-    said = built.runner(*words)
-    assert said.code == 0, said.said
-
-
-def test_undo_takes_back_what_is_in_no_commit(built):
+def test_undo_takes_back_what_is_in_no_commit_and_leaves_the_bytes_of_the_task_before(built):
     said = built.runner("undo", "TASK-003", "--yes")
     assert said.code == 0, said.said
     assert not built.has("deep/c.txt")
     assert built.subjects == ["plan"]
     assert built.statuses["TASK-003"] == "PENDING"
-    built.runner("commit-by-task")
-    assert built.landings == ["TASK-001", "TASK-002"]
-
-
-def test_undo_of_the_later_of_two_leaves_the_first_ones_bytes_to_commit(built):
-    built.runner("undo", "TASK-003", "--yes")
     assert built.runner("undo", "TASK-002", "--yes").code == 0
     built.runner("commit-by-task")
     assert built.landings == ["TASK-001"]
@@ -321,10 +282,3 @@ def test_replay_goes_back_in_the_tree_alone(built):
     assert built.subjects == ["plan"]
     assert built.run("--reuse").code == 0
     assert built.read("a.txt") == TWO
-
-
-def test_a_ship_wants_commits(built):
-    said = built.runner("ship")
-    assert said.code == 3
-    assert "hint: runner pipeline commit-by-task" in said.err
-    assert built.git("tag") == ""

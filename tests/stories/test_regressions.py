@@ -52,7 +52,7 @@ def halted(workplace):
     return workplace, ended
 
 
-def test_a_change_that_breaks_another_task_is_held_and_the_run_halts(halted):
+def test_a_change_that_breaks_another_task_is_held_until_both_land_in_one_step(halted):
     workplace, ended = halted
     assert ended.code == 4
     assert workplace.statuses == HALTED
@@ -63,9 +63,15 @@ def test_a_change_that_breaks_another_task_is_held_and_the_run_halts(halted):
     for way in ("runner approve TASK-002", "runner reject TASK-003"):
         assert way in ended.said
 
+    # A victim that cannot be built on it leaves everything as it was.
+    assert workplace.runner("approve", "TASK-002").code == 0
+    assert workplace.run("--no-sandbox").code == 4
+    assert workplace.read("rules.py") == OVERLAP
+    assert workplace.statuses == HALTED
+    assert workplace.landings == ["TASK-001", "TASK-002"]
+    assert [one for one in workplace.branches if one.startswith("draft/TASK-003")] == [DRAFT]
 
-def test_what_was_approved_is_built_on_the_held_change_and_lands_in_one_step(halted):
-    workplace, _ = halted
+    # With a test that fits the change, both land in one step.
     before = workplace.head
     workplace.edit_plan(API_TEST, API_TEST_ANEW)
     assert workplace.runner("approve", "TASK-002").code == 0
@@ -82,17 +88,6 @@ def test_what_was_approved_is_built_on_the_held_change_and_lands_in_one_step(hal
         == "TASK-002"
     )
     assert workplace.dirt == [" M TASK-GRAPH.md"]  # the edit is the person's to commit
-
-
-def test_victims_that_cannot_be_built_on_it_leave_everything_as_it_was(halted):
-    workplace, _ = halted
-    assert workplace.runner("approve", "TASK-002").code == 0
-    ended = workplace.run("--no-sandbox")
-    assert ended.code == 4
-    assert workplace.read("rules.py") == OVERLAP
-    assert workplace.statuses == HALTED
-    assert workplace.landings == ["TASK-001", "TASK-002"]
-    assert [one for one in workplace.branches if one.startswith("draft/TASK-003")] == [DRAFT]
 
 
 def test_a_rejected_change_is_dropped_and_its_victim_is_done_again(halted):

@@ -2,7 +2,7 @@
 
 import sys
 
-import pytest
+from built import copy
 from workplace import a_task
 
 RULE = "rules.txt"
@@ -48,12 +48,9 @@ def test_who_implements_is_told_the_failing_test_and_mends_it(workplace):
     assert not workplace.happened("task.staled")
 
 
-@pytest.mark.parametrize("how", ["flag", "setting"])
-def test_it_halts_at_once_where_that_is_wanted(workplace, how):
+def test_it_halts_at_once_where_that_is_wanted(workplace):
     begun(workplace, mending())
-    if how == "setting":
-        workplace.commit({"runner.toml": 'regression = "halt"\n'})
-    ended = workplace.run("--no-sandbox", *(["--regression", "halt"] if how == "flag" else []))
+    ended = workplace.run("--no-sandbox", "--regression", "halt")
     assert ended.code == 4
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
     assert len(workplace.happened("attempt.started", "TASK-003")) == 1
@@ -94,27 +91,17 @@ def test_nothing_new_starts_and_what_runs_lands(workplace):
     assert stale["seq"] < landed["seq"]
 
 
-def test_a_test_that_was_red_before_the_change_does_not_count(workplace):
+def test_a_test_that_was_red_before_the_change_counts_with_strict_alone(workplace):
     begun(workplace, a_task("TASK-003", "Touching", blocks={"more.txt": "x", RULE: "both\n"}))
     workplace.commit({RULE: "something else\n"}, "by hand")
+    strict = copy(workplace.root, workplace.root.parent / "strict", workplace.home)
+    assert strict.run("--no-sandbox", "--strict").code == 4
     ended = workplace.run("--no-sandbox", "--no-verify-at-end")
     assert ended.code == 0, ended.said
     assert workplace.read(RULE) == "both\n"
     assert not workplace.happened("task.staled")
     (done,) = workplace.happened("task.done", "TASK-003")
     assert [one["verdict"] for one in done["proofs"]] == ["known"]
-
-
-def test_with_strict_it_counts(workplace):
-    begun(workplace, a_task("TASK-003", "Touching", blocks={"more.txt": "x", RULE: "both\n"}))
-    workplace.commit({RULE: "something else\n"}, "by hand")
-    assert workplace.run("--no-sandbox", "--strict").code == 4
-
-
-def test_a_change_that_nobody_relies_on_runs_no_other_test(workplace):
-    begun(workplace, a_task("TASK-003", "Beside", blocks={"beside.txt": "x"}))
-    assert workplace.run("--no-sandbox").code == 0
-    assert not workplace.happened("gate.started", "TASK-003")
 
 
 def test_what_cannot_be_asked_is_said_and_everything_counts(workplace, monkeypatch):
@@ -161,8 +148,10 @@ def test_tests_that_landed_meanwhile_say_something_about_a_change_without_proof(
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
 
 
-def test_what_could_not_be_decided_of_a_change_that_landed_is_said(workplace):
-    begun(workplace, a_task("TASK-003", "Script", blocks={"tool.sh": "echo hello\n"}))
+def test_what_could_not_be_decided_of_a_change_is_said_and_counts_with_conservative(workplace):
+    beside = a_task("TASK-004", "Beside", blocks={"beside.txt": "x"})
+    begun(workplace, a_task("TASK-003", "Script", blocks={"tool.sh": "echo hello\n"}), beside)
+    careful = copy(workplace.root, workplace.root.parent / "careful", workplace.home)
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
     (line,) = (line for line in ended.err.splitlines() if "cannot determine" in line)
@@ -170,13 +159,12 @@ def test_what_could_not_be_decided_of_a_change_that_landed_is_said(workplace):
     assert line.endswith("--conservative counts that as affected")
     (finding,) = workplace.happened("attempt.finished", "TASK-003")[0]["findings"]
     assert (finding["check"], finding["path"]) == ("impact", "tool.sh")
+    # Nobody relies on the other one: it runs no other test.
+    assert not workplace.happened("gate.started", "TASK-004")
 
-
-def test_with_conservative_it_counts_and_nothing_is_left_to_say(workplace):
-    begun(workplace, a_task("TASK-003", "Script", blocks={"tool.sh": "echo hello\n"}))
-    ended = workplace.run("--no-sandbox", "--conservative")
+    ended = careful.run("--no-sandbox", "--conservative")
     assert ended.code == 0, ended.said
     assert "cannot determine" not in ended.said
-    assert [one["gate"] for one in workplace.happened("gate.started", "TASK-003")] == [
+    assert [one["gate"] for one in careful.happened("gate.started", "TASK-003")] == [
         "regression:TASK-002/TC-002"
     ]

@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from built import copy
 from workplace import Workplace, a_task
 
 GOOD = "good\n"
@@ -43,12 +44,10 @@ def add_two(workplace):
     workplace.commit(message="more")
 
 
-def test_what_the_runner_landed_is_verified(built):
+def test_bytes_that_a_person_edits_or_commits_are_unverified_until_a_run_proves_them(built):
     assert unverified(built) == set()
     assert built.run().said == "the one task is DONE; nothing to do\n"
 
-
-def test_an_edit_in_the_tree_is_said_by_status_evidence_and_a_plain_run(built):
     built.write({"one.txt": "good, and mine\n"})
     assert unverified(built) == {"TASK-001"}
     assert "one.txt was changed since it was proven" in built.runner("status").out
@@ -61,8 +60,6 @@ def test_an_edit_in_the_tree_is_said_by_status_evidence_and_a_plain_run(built):
     assert unverified(built) == set()
     assert built.run().said == "the one task is DONE; nothing to do\n"
 
-
-def test_a_commit_by_hand_is_proven_at_the_end_of_a_plain_run(built):
     built.commit({"one.txt": "good, and mine\n"})
     assert unverified(built) == {"TASK-001"}
     ended = built.run()
@@ -70,29 +67,34 @@ def test_a_commit_by_hand_is_proven_at_the_end_of_a_plain_run(built):
     assert unverified(built) == set()
     assert built.run().said == "the one task is DONE; nothing to do\n"
 
-
-def test_a_commit_by_hand_that_breaks_it_makes_it_stale(built):
     built.commit({"one.txt": "bad\n"})
     assert built.run().code == 4
     assert "STALE" in built.status_line("TASK-001")
 
 
-def test_without_the_proof_at_the_end_a_plain_run_says_the_number(built):
+def test_without_the_proof_at_the_end_they_are_proven_once_for_what_needs_them(built):
     built.commit({"one.txt": "good, and mine\n"})
     for _ in range(2):
         ended = built.run("--no-verify-at-end")
         assert (ended.code, NOTE in ended.err) == (0, True), ended.said
     assert unverified(built) == {"TASK-001"}
 
-
-def test_a_task_that_is_named_is_proven_once_for_its_bytes(built):
-    built.commit({"one.txt": "good, and mine\n"})
+    # A task that is named is proven once for its bytes.
     for _ in range(2):
         ended = built.run("TASK-001", "--no-verify-at-end")
         assert ended.code == 0, ended.said
         assert unverified(built) == set()
         assert proofs_run(built) == 2
     assert len(built.happened("attempt.started")) == 1
+
+    # What passes is built on, and proven once.
+    built.commit({"one.txt": "good, and mine again\n"})
+    add_two(built)
+    ended = built.run("--no-verify-at-end")
+    assert ended.code == 0, ended.said
+    assert built.landings == ["TASK-001", "TASK-002"]
+    assert proofs_run(built) == 3
+    assert unverified(built) == set()
 
 
 def test_nothing_is_built_on_bytes_that_do_not_pass(built):
@@ -120,24 +122,12 @@ def test_what_was_proven_together_before_a_task_landed_says_nothing_of_it(built,
     assert "STALE" in built.status_line("TASK-002")
 
 
-def test_what_passes_is_built_on_and_proven_once(built):
-    built.commit({"one.txt": "good, and mine\n"})
-    add_two(built)
-    ended = built.run("--no-verify-at-end")
-    assert ended.code == 0, ended.said
-    assert built.landings == ["TASK-001", "TASK-002"]
-    assert proofs_run(built) == 2
-    assert unverified(built) == set()
-
-
-def test_verify_proves_it_and_keeps_that(built):
+def test_verify_and_ship_prove_them_and_keep_that(built):
     built.commit({"one.txt": "good, and mine\n"})
     assert built.runner("verify", "TASK-001", "--trust").code == 0
     assert unverified(built) == set()
-
-
-def test_ship_proves_it(built):
-    built.commit({"one.txt": "good, and mine\n"})
+    built.commit({"one.txt": "good, and mine again\n"})
+    assert unverified(built) == {"TASK-001"}
     shipped = built.runner("ship", "--trust")
     assert shipped.code == 0, shipped.said
     assert unverified(built) == set()
@@ -183,7 +173,7 @@ def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(
     assert unverified(clone) == {"TASK-001"}
 
 
-def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alone):
+def test_what_a_colleague_built_anew_is_verified_and_not_built_again(built, tmp_path, alone):
     clone = a_colleague(built, tmp_path, alone)
     clone.edit_plan("good\n```", "good and better\n```")
     clone.commit(message="better")
@@ -191,6 +181,19 @@ def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alo
     assert clone.runner("approve", "TASK-001").code == 0
     assert clone.run().code == 0
     assert clone.landings == ["TASK-001", "TASK-001"]
+
+    pulled = copy(built.root, tmp_path / "pulled", alone)
+    pull(pulled, clone)
+    assert {one["status"] for one in statuses(pulled)} == {"DONE"}
+    assert pulled.run("--no-verify-at-end").code == 0
+    assert pulled.landings == ["TASK-001", "TASK-001"]
+    assert len(pulled.happened("attempt.started")) == 1
+    shown = pulled.runner("evidence", "TASK-001")
+    assert "proven by command" in shown.out
+    assert clone.git("log", "-1", "--format=%h", "--grep=Task: TASK-001").strip()[:7] in shown.out
+    assert "nothing to do" in pulled.run().said
+
+    # A merge of it with work of one's own is verified, too.
     built.commit({"mine.txt": "mine\n"})
     built.git("pull", "-q", "--no-rebase", "--no-edit", str(clone.root), "main")
     assert built.read("one.txt") == "good and better\n"
@@ -199,62 +202,33 @@ def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alo
     assert {one["status"] for one in statuses(built)} == {"DONE"}
 
 
-def test_what_a_colleague_built_anew_is_not_built_again(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
-    clone.edit_plan("good\n```", "good and better\n```")
-    clone.commit(message="better")
-    assert clone.run("--rebuild").code == 0
-    pull(built, clone)
-    assert {one["status"] for one in statuses(built)} == {"DONE"}
-    assert built.run("--no-verify-at-end").code == 0
-    assert built.landings == ["TASK-001", "TASK-001"]
-    assert len(built.happened("attempt.started")) == 1
-    shown = built.runner("evidence", "TASK-001")
-    assert "proven by command" in shown.out
-    assert clone.git("log", "-1", "--format=%h", "--grep=Task: TASK-001").strip()[:7] in shown.out
-    assert "nothing to do" in built.run().said
-
-
 def test_a_task_that_a_colleague_built_is_done_by_its_commit(built, tmp_path, alone):
     clone = a_colleague(built, tmp_path, alone)
     add_two(clone)
     assert clone.run().code == 0
-    pull(built, clone)
-    two = statuses(built)[1]
+
+    def pulled(name, other, what="main"):
+        place = copy(built.root, tmp_path / name, alone)
+        pull(place, other, what)
+        return place
+
+    place = pulled("record", clone)
+    two = statuses(place)[1]
     assert (two["status"], two["grade"], two["verified"]) == ("DONE", "proven", True)
-    assert built.run("--no-verify-at-end").code == 0
-    assert built.runner("evidence", "TASK-002").code == 0
-    assert built.landings == ["TASK-001", "TASK-002"]
-    assert not built.happened("attempt.started", "TASK-002")
+    without_record = pulled("without", clone, "main~1")
+    assert "PENDING" in without_record.status_line("TASK-002")
+    for one in (place, without_record):
+        assert one.run("--no-verify-at-end").code == 0
+        assert one.landings == ["TASK-001", "TASK-002"]
+        assert not one.happened("attempt.started", "TASK-002")
+    assert place.runner("evidence", "TASK-002").code == 0
 
-
-def test_a_colleagues_landing_that_came_without_its_record_is_done_too(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
-    add_two(clone)
-    assert clone.run().code == 0
-    pull(built, clone, "main~1")
-    assert "PENDING" in built.status_line("TASK-002")
-    assert built.run("--no-verify-at-end").code == 0
-    assert built.landings == ["TASK-001", "TASK-002"]
-    assert not built.happened("attempt.started", "TASK-002")
-
-
-def test_a_colleagues_landing_whose_bytes_were_changed_since_is_unverified(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
-    add_two(clone)
-    assert clone.run().code == 0
-    clone.commit({"two.txt": "by hand\n"})
-    pull(built, clone)
-    assert unverified(built) == {"TASK-002"}
-
-
-def test_a_colleagues_landing_that_was_taken_back_does_not_count(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
-    add_two(clone)
-    assert clone.run().code == 0
+    # Bytes that the colleague changed since are unverified; a landing that was undone is none.
+    changed = copy(clone.root, tmp_path / "changed", alone)
+    changed.commit({"two.txt": "by hand\n"})
+    assert unverified(pulled("unverified", changed)) == {"TASK-002"}
     assert clone.runner("undo", "TASK-002", "--reason", "no", "--yes").code == 0
-    pull(built, clone)
-    assert statuses(built)[1]["status"] != "DONE"
+    assert statuses(pulled("undone", clone))[1]["status"] != "DONE"
 
 
 def a_colleague(built, tmp_path, alone):

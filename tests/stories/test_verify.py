@@ -1,5 +1,7 @@
 """What is DONE is proven again: one task against its evidence, or everything on one tree."""
 
+import shutil
+
 import pytest
 from workplace import Workplace, a_task
 
@@ -59,14 +61,6 @@ def test_a_stale_task_that_passes_again_is_told_how_it_counts(shop):
     assert "stays STALE" not in shop.runner("verify", "1", "--trust").out
 
 
-def test_a_test_that_is_gone_is_worse_though_all_that_is_left_passes(shop):
-    shop.commit({"test_shop.py": TEST[: TEST.index("    def test_none")]})
-    ended = verified(shop, "TASK-001")
-    assert ended.code == 1
-    (told,) = [one for one in ended.document["differences"] if one["check"] == "TC-001"]
-    assert told == {"check": "TC-001", "text": "was 2 passed, is 1 passed", "worse": True}
-
-
 def test_a_clone_proves_against_what_the_trailers_carry(shop, tmp_path):
     shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
     clone = Workplace(tmp_path / "clone", shop.home)
@@ -74,6 +68,21 @@ def test_a_clone_proves_against_what_the_trailers_carry(shop, tmp_path):
     assert (ended.code, ended.document["evidence"]) == (0, "trailers"), ended.said
     assert ended.document["differences"] == []
     assert not clone.has("artifacts/build/journal.jsonl")
+
+    # A test that is gone is worse, though all that is left passes.
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    clone.commit({"test_shop.py": TEST[: TEST.index("    def test_none")]})
+    ended = verified(clone, "TASK-001")
+    assert ended.code == 1
+    (told,) = [one for one in ended.document["differences"] if one["check"] == "TC-001"]
+    assert told == {"check": "TC-001", "text": "was 2 passed, is 1 passed", "worse": True}
+
+    # Tasks that are not DONE are named and not proven, and a plan that nobody trusts is not run.
+    shop.edit_plan("Status: DONE", "Status: BLOCKED")
+    assert verified(shop, "--all").document["notDone"] == ["TASK-001"]
+    shutil.rmtree(shop.home / "state")
+    assert shop.runner("verify", "--all").code == 3
 
 
 def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(workplace):
@@ -103,24 +112,6 @@ def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(w
     assert percents == [100, 27.27]
     assert not said["passed"]
     assert said["shortfalls"] == ["coverage of the project: 38% of 13 lines (threshold 70%)"]
-
-
-def test_tasks_that_are_not_done_are_named_and_not_proven(shop):
-    shop.edit_plan("Status: DONE", "Status: BLOCKED")
-    ended = verified(shop, "--all")
-    assert ended.document["notDone"] == ["TASK-001"]
-
-
-def test_a_plan_nobody_trusts_is_not_run(shop):
-    import shutil
-
-    shutil.rmtree(shop.home / "state")
-    assert shop.runner("verify", "--all").code == 3
-
-
-def test_one_task_or_all(shop):
-    assert shop.runner("verify").code == 2
-    assert shop.runner("verify", "1", "--all").code == 2
 
 
 def test_alone_it_says_the_two_ways_to_go_on_by_its_everyday_name_too(workplace):

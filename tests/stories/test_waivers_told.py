@@ -45,14 +45,10 @@ def line_of(place):
     return place.git("log", "-1", "--format=%(trailers:key=Waived)").strip()
 
 
-def test_the_record_commit_tells_it(built):
+def test_the_record_commit_tells_every_clone_of_these_bytes_and_words(built, cloned):
     waive(built)
     assert line_of(built).startswith("Waived: TASK-001 sha256:")
     assert line_of(built).endswith(REASON)
-
-
-def test_a_new_clone_says_the_same_before_and_after_a_run(built, cloned):
-    waive(built)
     other = cloned(built)
     assert grade(other) == WAIVED
     assert grade(other, "TASK-002")[0] == "unproven"
@@ -60,6 +56,22 @@ def test_a_new_clone_says_the_same_before_and_after_a_run(built, cloned):
     assert grade(other) == WAIVED
     assert other.status_line("TASK-001") == f"- Status: DONE — waived: {REASON}"
     assert other.dirt == []
+
+    # It ends with the bytes, and with the words of the task.
+    other = cloned(built, "edited")
+    other.write({"c.py": "C = 2\n"})
+    assert grade(other)[0] == "unproven"
+    other.git("checkout", "c.py")
+    other.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
+    assert grade(other)[0] != "waived"
+
+    # A commit that the runner did not write so waives nothing: changed, or above other bytes.
+    said = built.git("log", "-1", "--format=%B")
+    built.git("commit", "-q", "--amend", "-m", said.replace(REASON, "trust me"))
+    assert grade(cloned(built, "changed"))[0] == "unproven"
+    built.write({"c.py": "C = 4\n"})
+    built.git("commit", "-q", "-a", "--amend", "-m", said)
+    assert grade(cloned(built, "copied"))[0] == "unproven"
 
 
 @pytest.mark.parametrize("keeps_record", [True, False])
@@ -92,31 +104,9 @@ def test_what_a_person_set_done_and_waived_is_told_too(workplace, cloned):
     assert grade(cloned(workplace)) == WAIVED
 
 
-def test_it_ends_with_the_bytes_and_with_what_is_asked_for(built, cloned):
-    waive(built)
-    other = cloned(built)
-    other.write({"c.py": "C = 2\n"})
-    assert grade(other)[0] == "unproven"
-    other.git("checkout", "c.py")
-    other.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
-    assert grade(other)[0] != "waived"
-
-
 def test_bytes_that_nobody_committed_are_told_to_nobody(built, cloned):
     built.write({"c.py": "C = 3\n"})
     waive(built)
     assert grade(built) == WAIVED
     assert line_of(built) == ""
-    assert grade(cloned(built))[0] == "unproven"
-
-
-@pytest.mark.parametrize("message", ["copied", "changed"])
-def test_a_commit_that_the_runner_did_not_write_so_waives_nothing(built, cloned, message):
-    waive(built)
-    said = built.git("log", "-1", "--format=%B")
-    if message == "copied":  # the very words, above other bytes
-        built.write({"c.py": "C = 4\n"})
-        built.git("commit", "-q", "-a", "--amend", "-m", said)
-    else:
-        built.git("commit", "-q", "--amend", "-m", said.replace(REASON, "trust me"))
     assert grade(cloned(built))[0] == "unproven"
