@@ -40,7 +40,10 @@ def spec_of(
         tuple(fences),
         tuple((block.kind.value, block.path, block.text) for block in blocks),
         # Without ids: to name what is asked for does not ask for anything else.
-        tuple(_collapse_spaces(_without_id(text)) for text in _texts(values, "acceptance")),
+        tuple(
+            _collapse_spaces(AcceptanceItem.parse(text).text)
+            for text in _texts(values, "acceptance")
+        ),
         tuple(sorted(_texts(values, "outputs"))),
         tuple(sorted(_texts(values, "depends_on"))),
         str(values.get("implementer", "")),
@@ -81,10 +84,6 @@ def _marks(test: TestContract) -> Iterator[str]:
         yield "fails"
     if test.held_out:
         yield "held out"
-
-
-def _without_id(text: str) -> str:
-    return AcceptanceItem.parse(text).text
 
 
 def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
