@@ -77,6 +77,8 @@ _FLOORS = {
     "secret_formats": "secret_formats_floor",
 }
 """Settings that of a repository stand beside the person's own, and only tighten them."""
+_MOST_ASSURED = {"assurance": "independent", "test_visibility": "held-out"}
+"""Settings in which a repository asks for no less than the person who wrote this value."""
 _GROUPS = frozenset({"sast", "model", "skills", "artifacts", "telemetry"})
 """Tables whose keys are settings with the table's name before theirs."""
 _KEYS = {
@@ -298,9 +300,9 @@ def _validate(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], Se
     found, mistakes = schema.validate_layer(values)
     problems = [
         _Problem(
-            one.where(_with_places(path)),
+            one.where([part for part in path if "[" not in part]),  # with positions in lists
             f"{display('.'.join(_place_of(path)))} {message}{_not(value, message)}",
-            _hint_for(path, message),
+            did_you_mean(path[-1], _KEYS.get(path[0], ())) if message == _UNKNOWN else "",
         )
         for path, message, value in mistakes
     ]
@@ -312,17 +314,8 @@ def _place_of(path: Sequence[str]) -> tuple[str, ...]:
     return tuple(part for part in path if not part.isdigit() and "[" not in part)
 
 
-def _with_places(path: Sequence[str]) -> tuple[str, ...]:
-    """The path of a key with its positions in lists."""
-    return tuple(part for part in path if "[" not in part)
-
-
 def _not(value: str, message: str) -> str:
     return f", not {display(value)}" if value and message != _UNKNOWN else ""
-
-
-def _hint_for(path: Sequence[str], message: str) -> str:
-    return did_you_mean(path[-1], _KEYS.get(path[0], ())) if message == _UNKNOWN else ""
 
 
 def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Problem]:
@@ -419,14 +412,14 @@ def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) 
 def _without_less_assurance(
     found: dict[str, object], values: Mapping[str, object], one: _Opened
 ) -> tuple[dict[str, object], list[str]]:
-    """The repository's values without a grade below the one that the person wants."""
-    if "assurance" not in found or values.get("assurance") != "independent":
-        return found, []
-    rest = {name: value for name, value in found.items() if name != "assurance"}
-    if found["assurance"] == "independent":
-        return rest, []
-    where = one.where(["assurance"])
-    return rest, [f'{where}: assurance is ignored: your own settings require "independent"']
+    """The repository's values without those that ask for less assurance than the person does."""
+    kept = {name for name, most in _MOST_ASSURED.items() if values.get(name) == most}
+    notes = [
+        f'{one.where([name])}: {name} is ignored: your own settings require "{values[name]}"'
+        for name in sorted(kept & found.keys())
+        if found[name] != values[name]
+    ]
+    return {name: value for name, value in found.items() if name not in kept}, notes
 
 
 def _tighten(

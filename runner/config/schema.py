@@ -305,6 +305,9 @@ class SettingsLayer(BaseSettings):
     contract_examples: Whole | None = None
     default_gates: bool | None = None
     held_out_rounds: Whole | None = None
+    test_visibility: (
+        Annotated[Literal["held-out", "visible"], BeforeValidator(lower_case)] | None
+    ) = None
     red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
         None
     )

@@ -234,6 +234,9 @@ class Settings:
     commands and models), `always` (refuses) or `never`; a task's own Red first wins."""
     held_out_rounds: int = 3
     """Failed held-out proofs that go back to the implementer before a person is asked."""
+    test_visibility: str = "held-out"
+    """What tests of a separate author are: `held-out`, or `visible` to the implementer, which may
+    not change them."""
     mutation: str = "warn"
     """Whether small changes to the task's functions are tried: `off` or `warn` (of what agents,
     commands and models wrote; a question where no test notices any). Stub first always runs."""

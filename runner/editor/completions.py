@@ -41,7 +41,7 @@ NOTES = {
     "test_contracts": "commands that prove it: `TC-001 (unit): command`; levels are unit, "
     "integration and e2e",
     "held_out_files": "test files that its implementer cannot read; `runner hold-out` writes them",
-    "test_author": "the agent that writes held-out tests before the task starts",
+    "test_author": "the agent that writes tests before the task starts",
     "assurance": "grade that its work needs to land without your approval",
     "contracts": "`openapi:`, `schema:` and `command:` checks of its interface, or `none — reason`",
     "changes_tests": "tests whose expectations it changes on purpose",

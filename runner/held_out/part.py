@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.model import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from runner.model import HeldOutFile, Task, TestContract
+    from runner.model import Change, HeldOutFile, Task, TestContract
+
+
+class AuthorTests(NamedTuple):
+    """Visible tests of a separate author: the implementer reads them and may not change them."""
+
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Path and bytes."""
+    items: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Acceptance ids with the test ids that the author names for them."""
+
+    def find_altered(
+        self, changes: Iterable[Change], before: Callable[[str], bytes | None]
+    ) -> Iterator[Finding]:
+        """Yield a finding for each file that is not as its author wrote it."""
+        made = {one.path: one.content for one in changes}
+        for path, content in self.files:
+            if (made[path] if path in made else before(path)) != content:
+                message = f"{path} is by a separate test author, and was changed or removed"
+                hint = "restore the file; write tests of your own into another one"
+                yield Finding(check="scope", message=message, path=path, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from runner.gates.base import COVERAGE, Check, Fitted, make_own_check
 from runner.gates.check_run import try_check
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
-from runner.held_out.items import find_items
-from runner.held_out.naming import find_names
+from runner.held_out.author import find_survivors
+from runner.held_out.names import find_items, find_names
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict, digest_of
 from runner.model.grades import would_show
@@ -58,6 +58,8 @@ class HeldOutProof:
 
     results: tuple[HeldOutContractResult, ...] = ()
     findings: tuple[Finding, ...] = ()
+    survivors: tuple[str, ...] = ()
+    """Mutants that no test notices, for the author of the tests alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class HeldOutContext:
     """By test id the acceptance ids that a separate author names for it."""
     inspect: Callable[[Place], tuple[Finding, ...]] = lambda _place: ()
     """Passes the files through the write pipeline once more."""
+    has_author: bool = False
+    """Whether mutants that no test notices may go back to an author."""
 
 
 def prove(context: HeldOutContext) -> HeldOutProof:
@@ -95,10 +99,19 @@ def prove(context: HeldOutContext) -> HeldOutProof:
         if any(one.refuses and one.check != HELD_OUT for one in proof.findings):
             return proof
         noticed = _find_noticed(context)
+        passed = context.has_author and not any(one.refuses for one in proof.findings)
+        survivors = tuple(_find_survivors(context)) if passed else ()
     finally:
         context.lay_out(changes)
     results = tuple(replace(one, fails_on=noticed.get(one.proof.id, "")) for one in proof.results)
-    return HeldOutProof(results, (*proof.findings, *_find_silent(noticed)))
+    return HeldOutProof(results, (*proof.findings, *_find_silent(noticed)), survivors)
+
+
+def _find_survivors(context: HeldOutContext) -> Iterator[str]:
+    def is_noticed(changes: tuple[Change, ...]) -> bool:
+        return not all(_try(_checks(context), context, changes).values())
+
+    return find_survivors(context.gates, is_noticed)
 
 
 def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof:
@@ -146,7 +159,7 @@ def _open(context: HeldOutContext, changes: tuple[Change, ...]) -> Iterator[Gate
             environment=environment,
             logs=context.results,
             logs_shown="",
-            tell=_say_nothing,
+            tell=lambda _line: None,
             changes=changes,
             former={},
             on_base=None,
@@ -155,10 +168,6 @@ def _open(context: HeldOutContext, changes: tuple[Change, ...]) -> Iterator[Gate
             ran={},
             observed=(),
         )
-
-
-def _say_nothing(_line: str) -> None:
-    """Show no line of output."""
 
 
 def _checks(context: HeldOutContext) -> tuple[Check, ...]:

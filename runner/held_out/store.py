@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.held_out.part import AuthorTests
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
@@ -34,6 +35,8 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _PRIVATE = 0o700
 _MODE = 0o100600
 _RECORDS, _RESULTS, _DROPPED = "records", "results", "dropped"
+_SURVIVORS = "survivors"
+"""The file of a task's results with the mutants that its tests do not notice."""
 
 
 class MissingFilesError(RunnerError):
@@ -64,6 +67,8 @@ class FileRecord(NamedTuple):
     """Test ids that passed on the base before the task was built."""
     items: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Acceptance ids with the test ids that a separate author names for them."""
+    visible: str = ""
+    """Of a visible file the test file that its contract names; empty for a held-out file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,13 @@ class HeldOutStore:
             (row["test"], row["message"]) for row in rows if row["outcome"] in ("failed", "error")
         )
 
+    def read_survivors(self, task_id: str, tree: Digest) -> str:
+        """Return the mutants of a proposal that no test notices; empty for none."""
+        folder = self.results_of(task_id)
+        content = read_beneath(folder, _SURVIVORS) if folder and folder.is_dir() else None
+        first, _, text = (content or b"").decode("utf-8", "replace").partition("\n")
+        return text if first == tree else ""
+
     # --- reading ----------------------------------------------------------------------
 
     def find(self, task: Task) -> tuple[StoredFile, ...]:
@@ -158,7 +170,22 @@ class HeldOutStore:
             return FileRecord(once_in_git=True)
         items = tuple((item, tuple(tests)) for item, tests in row.get("items", ()))
         before = tuple(row.get("held_before", ()))
-        return FileRecord(bool(row.get("once_in_git", True)), before, items)
+        visible = str(row.get("visible", ""))
+        return FileRecord(bool(row.get("once_in_git", True)), before, items, visible)
+
+    def read_visible(self, task: Task) -> AuthorTests:
+        """Return the visible tests of a task's author, as far as its contracts run them."""
+        if not task.test_author:
+            return AuthorTests()
+        records = {path: self.record_of(task.id, path) for path in self._records(task.id)}
+        run = {
+            path: record.items
+            for path, record in records.items()
+            if record.visible and any(record.visible in one.command for one in task.test_contracts)
+        }
+        found = ((path, self.read(task.id, path)) for path in run)
+        files = tuple((path, content) for path, content in found if content is not None)
+        return AuthorTests(files, tuple(row for path, _ in files for row in run[path]))
 
     def _records(self, task_id: str) -> dict[str, object]:
         if self.folder is None or not self.folder.is_dir():
@@ -199,6 +226,13 @@ class HeldOutStore:
                 hint="check the disk that holds this folder; nothing else was changed",
             )
         self._write_records(task_id, self._records(task_id) | {path: record._asdict()})
+
+    def keep_survivors(self, task_id: str, tree: Digest, survivors: Iterable[str]) -> None:
+        """Store the mutants of a proposal that no test notices, for the author of the tests."""
+        folder, text = self.results_of(task_id), "\n".join(survivors)
+        if folder is not None and text:
+            effects.make_folder(folder, mode=_PRIVATE)
+            write_beneath(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
 
     def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
         """Note whether an attempt could not read the files.
@@ -274,6 +308,16 @@ def make_store_id(common_dir: Path) -> str:
     id_ = effects.random_bytes(16).hex()
     made = effects.write_file(common_dir / ID_FILE, f"{id_}\n".encode(), mode=0o600, expected=b"")
     return id_ if made else read_store_id(common_dir)
+
+
+NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
+
+
+def needs_author(task: Task, store: HeldOutStore | None) -> bool:
+    """Return whether a task waits for tests that a separate author has to write."""
+    if not task.test_author or task.held_out_contracts:
+        return False
+    return store is None or not store.read_visible(task).files
 
 
 # --- words ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.model import Action, Change, digest_of
 from runner.process import platform
 from runner.process.package_links import lay_out_shares
 from runner.repo.alternates import ALONE, BY_PRODUCTS
@@ -65,6 +66,14 @@ def put_files(place: Place, files: Mapping[str, bytes]) -> None:
     """
     for path, content in files.items():
         write_beneath(place.tree / place.start, path, content, PLAIN_FILE)
+
+
+def as_changes(files: Mapping[str, bytes]) -> tuple[Change, ...]:
+    """Return files as what a task creates."""
+    return tuple(
+        Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
+        for path, content in files.items()
+    )
 
 
 def list_files(place: Place) -> tuple[str, ...]:

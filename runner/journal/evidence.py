@@ -128,6 +128,8 @@ def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
         return None
     landings = (one for one in reversed(mine) if one.attempt == done.attempt)
     approved = (one.event.review for one in landings if isinstance(one.event, TaskLanding))
+    started = (one.event for one in records if one.run == done.run)
+    included = (one.included for one in started if isinstance(one, RunStarted))
     return replace(
         evidence,
         record=done.id,
@@ -135,18 +137,13 @@ def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
         review=next(approved, ""),
         tools=tuple(done.event.tools.items()),
         run=done.run,
-        included=_find_included(records, done.run),
+        included=next(included, ()),
         decisions=tuple(
             (one.event.number, one.event.decision.title)
             for one in mine
             if isinstance(one.event, DecisionMade)
         ),
     )
-
-
-def _find_included(records: Iterable[Record], run: str) -> tuple[str, ...]:
-    started = (one.event for one in records if one.run == run)
-    return next((one.included for one in started if isinstance(one, RunStarted)), ())
 
 
 def _is_of(record: Record, task: TaskState) -> bool:

@@ -53,7 +53,8 @@ def grades_of(
         known = states.get(task.id)
         if known is None or known.status is not Status.DONE:
             continue
-        if _is_milestone(task, known):
+        nothing_ran = not task.outputs and known.proven is None  # it rests on others alone
+        if task.type == MILESTONE and nothing_ran and task.depends_on:
             milestones.append(task)
             continue
         waived = _valid_waiver(task, known, stands)
@@ -65,12 +66,6 @@ def grades_of(
             found[task.id] = Graded(Grade.WAIVED, None, waived)
     _rest_on_others({one.id: one for one in milestones}, found)
     return found
-
-
-def _is_milestone(task: PlannedTask, known: TaskState) -> bool:
-    """Whether it rests on others alone: it may write nothing, and nothing was run for it."""
-    nothing = not task.outputs and known.proven is None
-    return task.type == MILESTONE and nothing and bool(task.depends_on)
 
 
 def _valid_waiver(task: PlannedTask, known: TaskState, stands: Callable[[Waived], bool]) -> str:

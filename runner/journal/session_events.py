@@ -248,11 +248,11 @@ class TaskWaived(NamedTuple):
 
 
 class AuthorFinished(NamedTuple):
-    """A separate author wrote held-out tests of the task, or tried to; names stay in the store."""
+    """A separate author wrote tests of the task, or tried to; names stay in the store."""
 
     by: str
     files: int = 0
-    """0 where its work was refused."""
+    """0 where its work was refused, or it had no test to add."""
     tests: int = 0
     held_before: int = 0
     """Tests that pass on the base already."""

@@ -137,7 +137,9 @@ def _fold_passed(
     held = _make_held(task, record, event, attempt)
     changes = tuple(one for one in event.findings if one.check == WHAT_CHANGED)
     findings = event.findings if _breaks(held) else changes
-    return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
+    asked = task.mutants_returned or held.kind == Reason.TEST_AUTHOR
+    task = task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
+    return task._replace(mutants_returned=asked)
 
 
 def _make_held(
@@ -362,8 +364,8 @@ def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
 def _fold_author(
     task: TaskState, _record: Record, event: session_events.AuthorFinished
 ) -> TaskState:
-    """A separate author's cost counts for the task."""
-    return add_usage(task, event.usage)
+    """A separate author's cost counts for the task; the lines that it adds are no person's edit."""
+    return add_usage(task, event.usage)._replace(tried=None)
 
 
 # Any: each function takes the one event type it stands under.

@@ -192,6 +192,8 @@ class TaskState(NamedTuple):
     """What of its proof could not be measured."""
     held_out_rounds: int = 0
     """Failed held-out proofs since the last answer of a person."""
+    mutants_returned: bool = False
+    """Whether surviving mutants went back to the author of its tests."""
 
     def as_published(self, status: Status) -> TaskState:
         """Return the same once this status was written into the plan: of every task at once."""

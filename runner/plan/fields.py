@@ -311,13 +311,10 @@ def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     head, body = read[0], read[1:]
     fields = [field for field in ((head, *body) if head.key else body) if field.name.text]
     known = [bool(field.key) for field in fields]
-    if not any(known) or not (at_top or all(known) or _has_status(fields)):
+    has_status = any(field.key == "status" for field in fields)
+    if not any(known) or not (at_top or all(known) or has_status):
         return None
     return Taken(tuple(fields))
-
-
-def _has_status(fields: Iterable[PlanField]) -> bool:
-    return any(field.key == "status" for field in fields)
 
 
 def _row_field(line: int, name: TableCell, value: TableCell) -> PlanField:

@@ -173,10 +173,12 @@ class HeldOutLines(NamedTuple):
     """Id and command of new held-out contracts."""
     drop: frozenset[str] = frozenset()
     """Ids of contracts that go."""
+    level: str = "unit, held out"
+    """What the parentheses of new contracts say; without `held out` they are visible."""
 
     def show(self) -> str:
         """Return the lines as a person would write them."""
-        contracts = [f"  - {id_} (unit, held out): `{command}`" for id_, command in self.add]
+        contracts = [f"  - {id_} ({self.level}): `{command}`" for id_, command in self.add]
         files = [f"  - `{one.path}` {one.digest}" for one in self.files]
         head = ["- Test contracts:"] if contracts else []
         return "\n".join((*head, *contracts, "- Held-out files:", *files))
@@ -234,7 +236,8 @@ def _require_exact(
     """Raise RunnerError unless the new text says exactly what was wanted of the task."""
     now = _find(edited, task.id, prefixes)
     held = {one.id for one in task.held_out_contracts} | wanted.mark
-    held = (held | {id_ for id_, _ in wanted.add}) - wanted.drop
+    hidden = {id_ for id_, _ in wanted.add if "held out" in wanted.level}
+    held = (held | hidden) - wanted.drop
     commands = {one.id: one.command for one in task.test_contracts if one.id not in wanted.drop}
     if (
         now.held_out_files != wanted.files
@@ -283,7 +286,7 @@ class _Page:
             self._mark(numbers[id_], id_)
         for id_ in wanted.drop:
             self._new[self._first + numbers[id_]] = None
-        added = [f"{id_} (unit, held out): `{command}`" for id_, command in wanted.add]
+        added = [f"{id_} ({wanted.level}): `{command}`" for id_, command in wanted.add]
         if field is None and added:
             lead = self._lead(anchor.name.line)
             inner = " " * len(lead)

@@ -132,9 +132,9 @@ def _plan_lines(record: Record) -> Iterator[str]:
     """Yield the lines on a task's own plan, and on a person's answers."""
     match record.event:
         case AuthorFinished(by=by, files=0):
-            yield f"tests by {display(by)} refused"
+            yield f"no tests by {display(by)}"
         case AuthorFinished(by=by, tests=tests):
-            yield f"{tests} held-out test{'' if tests == 1 else 's'} by {display(by)}"
+            yield f"{tests} test{'' if tests == 1 else 's'} by {display(by)}"
         case TaskWaived(reason=reason):
             yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):

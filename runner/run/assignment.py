@@ -7,7 +7,7 @@ from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.config.values import count_cores
-from runner.held_out.part import HeldOutPart
+from runner.held_out.part import AuthorTests, HeldOutPart
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted
 from runner.lazy_dataclass import dataclass
@@ -104,6 +104,8 @@ class Assignment:
     """Names and values that this task's commands get."""
     held_out: HeldOutPart = field(default_factory=HeldOutPart)
     """Contracts that `task` does not name, since the implementer must not see their files."""
+    author_tests: AuthorTests = AuthorTests()
+    """Visible tests of a separate author; in the tree before the implementer starts."""
     mode: Mode = Mode.EXECUTE
     """What the implementer is asked for; in plan mode `review` is that of the plan."""
     plan: TaskPlan | None = None
@@ -128,9 +130,8 @@ class Assignment:
     @property
     def is_check(self) -> bool:
         """Whether nobody implements anything: only the proof runs, on the base as it is."""
-        return (
-            self.implementer is not None and self.implementer.name == "check" and not self.carried
-        )
+        given = self.carried or self.author_tests.files
+        return self.implementer is not None and self.implementer.name == "check" and not given
 
 
 def start_of(assignment: Assignment, slot: int) -> AttemptStarted:
@@ -147,10 +148,6 @@ def start_of(assignment: Assignment, slot: int) -> AttemptStarted:
         searched=brief.searched,
         model=assignment.task.model if getattr(implementer, "is_agent", False) else "",
     )
-
-
-def _former_contents(assignment: Assignment) -> Mapping[str, bytes | None]:
-    return dict(assignment.former)
 
 
 class SpareSites(Protocol):
@@ -256,7 +253,7 @@ class WorkerContext:
     """Ignored files of the repository that every tree gets."""
     leases: SecretLender | None = None
     """Secrets that commands of the person's own say; None where their values come along."""
-    former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
+    former: Callable[[Assignment], Mapping[str, bytes | None]] = lambda one: dict(one.former)
     """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""
     held_out: HeldOutSite | None = None
     """Where held-out files lie; None on a worker that must not have them."""

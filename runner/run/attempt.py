@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
+from runner.held_out.workspace import put_files
 from runner.implementers.base import ImplementerContext, Mode, WorkResult
 from runner.implementers.command import find_obstacle
 from runner.lazy_module import lazy_module
@@ -81,6 +82,8 @@ def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
 def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     with measure_stage(assignment, site, "scratch tree"):
         site.reset(assignment.base)
+        if given := dict(assignment.author_tests.files):
+            put_files(site.place, given)
     asked = Questions(assignment, site)
     enclosed = probe_enclosure(assignment, site)
     with measure_stage(assignment, site, "implementer"):
@@ -105,7 +108,8 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
         plan=result.plan,
         enclosed=enclosed,
     )
-    obstacle = "" if outcome.changes or unread else find_obstacle(result.summary)
+    changed = any(one.path not in given for one in outcome.changes)
+    obstacle = "" if changed or unread else find_obstacle(result.summary)
     if obstacle:
         outcome = _give_up(outcome, obstacle)
     elif assignment.mode is Mode.PLAN:
@@ -146,7 +150,12 @@ def _look(
         finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
         ending = Ending.BLOCKED if isinstance(error, TooMuchError) else Ending.FAILED
         return Snapshot(tree="", changes=()), (finding,), ending
-    return seen, (*_clashes(assignment, site, seen), *_find_foreign(site)), Ending.FAILED
+    findings = (
+        *_clashes(assignment, site, seen),
+        *_find_foreign(site),
+        *assignment.author_tests.find_altered(seen.changes, partial(site.before, assignment.base)),
+    )
+    return seen, findings, Ending.FAILED
 
 
 def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
@@ -164,7 +173,8 @@ def _find_written(assignment: Assignment, result: WorkResult) -> frozenset[str] 
     """Paths outside of which the tree is the base; None where only the tree can say."""
     if result.written is None:
         return None
-    return frozenset((*result.written, *(change.path for change in assignment.carried)))
+    given = dict(assignment.author_tests.files)
+    return frozenset((*result.written, *(change.path for change in assignment.carried), *given))
 
 
 def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Iterator[Finding]:

@@ -39,7 +39,8 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
     with measure_stage(assignment, site, "write pipeline"):
         admitted = admit_writes(outcome.changes, assignment.rules, context)
     outcome = replace(outcome, tainted=admitted.tainted)
-    if admitted.clean and _is_reviewed_at_write(assignment, site, outcome):
+    at_write = site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT
+    if admitted.clean and at_write:  # before anything is compiled, rather than once at the end
         ruling = site.workers.ask(outcome)
         if ruling.answer is Answer.WAITS:
             return replace(outcome, ending=Ending.WAITS)
@@ -85,12 +86,6 @@ def screen(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Out
     return replace(outcome, tainted=admitted.tainted, findings=(*outcome.findings, *findings))
 
 
-def _is_reviewed_at_write(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> bool:
-    """Whether a person looks before anything is compiled, rather than once at the end."""
-    at_write = site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT
-    return at_write and bool(outcome.changes)
-
-
 def _with_edit(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, ruling: Ruling
 ) -> Outcome:
@@ -113,6 +108,8 @@ def conclude(
     """The outcome by what its proof says, and by whoever reviews it."""
     if assignment.held_out:
         proven = held_out.prove_held_out(assignment, site, outcome, proven)
+    if assignment.author_tests.files:
+        proven = held_out.weigh_visible(assignment, site, outcome, proven)
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
     if assignment.rows and not bad:

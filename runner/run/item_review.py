@@ -123,7 +123,10 @@ def compose_material(
         + display(task.prose, lines=True),
         _section("Acceptance items", (f"{id_}: {text}" for id_, text in items.items())),
         _section("Files the task may write", task.outputs),
-        _section("Results", map(_format_result, proofs)),
+        _section(
+            "Results",
+            (one.row.words if one.row else f"{one.id} {one.verdict}" for one in proofs),
+        ),
         _section("Facts about the change", map(_format_fact, facts)),
         _section("Visible tests that passed", [*tests[:_MOST_TESTS], *more]),
         f"# The change\n\nBase: {base or 'nothing'}\n\n{fence(diff, 'diff')}",
@@ -134,11 +137,6 @@ def compose_material(
 def _section(title: str, lines: Iterable[str]) -> str:
     shown = "\n".join(f"- {display(line)}" for line in lines)
     return f"# {title}\n\n{shown}" if shown else ""
-
-
-def _format_result(proof: Proof) -> str:
-    row = proof.row
-    return row.words if row is not None else f"{proof.id} {proof.verdict}"
 
 
 def _format_fact(fact: Finding) -> str:

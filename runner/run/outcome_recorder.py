@@ -164,8 +164,8 @@ class OutcomeRecorder:
     def drop_let_go(self) -> None:
         """The same of writes that were held when the run began, and are no more."""
         for task, held in self.held_before.items():
-            # nobody has approved what waits for a review, or for what it breaks
-            if held.kind not in (Reason.REVIEW, Reason.REGRESSION):
+            # nobody has approved what waits for a review, an author, or for what it breaks
+            if held.kind not in (Reason.REVIEW, Reason.TEST_AUTHOR, Reason.REGRESSION):
                 self._drop(task, held.attempt)
         self.held_before = {}
         self.catch_up()

@@ -210,6 +210,10 @@ class OutcomeHandler:
     # --- passed -----------------------------------------------------------------------
 
     def _settle_passed(self, task: Task, outcome: Outcome) -> bool:
+        if self.preparation.has_survivors(task, outcome):
+            waits = "its test author gets the mutants that no test notices"
+            self.books.hold(task, outcome, Reason.TEST_AUTHOR, waits, Reason.TEST_AUTHOR)
+            return False
         self.books.record_finished(task, outcome)
         if not outcome.changes:
             known = self.journal.state.task(task.id)

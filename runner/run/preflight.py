@@ -64,8 +64,8 @@ def find_lacking(
         place = which(name, environ)
         return None if place is None else str(place)
 
-    if lacks := _of_its_tests(task, implements=implements):
-        return lacks
+    if why := no_proof(task):
+        return Reason.PROOF, why
     unmet = find_unmet_requirements(
         task,
         environ,
@@ -98,7 +98,8 @@ def _of_its_implementer(
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         return (Reason.POLICY, _format_advice(chosen)) if implements else None
-    if exposed := _explain_exposure(task, chosen, settings):
+    kind = choose_executor.find_executor(settings)
+    if kind and (exposed := kind.explain_exposure(task, chosen, settings)):
         return Reason.POLICY, exposed
     if not implements:
         return None
@@ -122,21 +123,6 @@ def _of_its_environment(
         return ""
     lent = find_lent_program(programs, environ, root, detect_stack(root).dependencies)
     return "; ".join(explain_lent_program(lent, root)) if lent else ""
-
-
-def _of_its_tests(task: Task, *, implements: bool) -> tuple[Reason, str] | None:
-    """That its tests would prove nothing, or that its author has not written them."""
-    if why := no_proof(task):
-        return Reason.PROOF, why
-    return (Reason.TEST_AUTHOR, NOT_WRITTEN) if implements and needs_author(task) else None
-
-
-NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
-
-
-def needs_author(task: Task) -> bool:
-    """Return whether a task waits for tests that a separate author has to write."""
-    return bool(task.test_author) and not task.held_out_contracts
 
 
 def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
@@ -169,12 +155,6 @@ def no_proof(task: Task) -> str:
             parts = spans(f"{contract.id} {why.message}; {why.hint}")
             return "".join(f'"{one.text}"' if one.code else one.text for one in parts)
     return ""
-
-
-def _explain_exposure(task: Task, chosen: Implementer, settings: Settings) -> str:
-    """Why it must not run on a cluster that asks nobody for a key."""
-    kind = choose_executor.find_executor(settings)
-    return kind.explain_exposure(task, chosen, settings) if kind else ""
 
 
 def _of_its_agent(

@@ -12,8 +12,8 @@ from runner.context.brief import Brief, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import PatternSearch, match_patterns
 from runner.gates.mutation.red_first import wants_red_first
-from runner.held_out.part import split_task
-from runner.held_out.store import repair_hint
+from runner.held_out.part import AuthorTests, split_task
+from runner.held_out.store import NOT_WRITTEN, needs_author, repair_hint
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
@@ -130,21 +130,20 @@ class Preparation:
         """What the task cannot go on without, as a reason code and a note for a person."""
         builds = not self.journal.state.task(task.id).reuse
         unable = find_lacking(task, self.settings, self.environ, self.root, implements=builds)
+        # Where everything is to be proven, it may not stand on what nothing proves.
+        why = stands_on_words(task, self.tasks, self.journal.state, self.settings)
         return (
             unable
-            or self._on_words(task)
-            or self._find_missing_files(task)
+            or ((Reason.PROOF, why) if why else None)
+            or self._find_missing_files(task, builds=builds)
             or self._check_reviewable(task)
             or self._check_budget(task)
         )
 
-    def _on_words(self, task: Task) -> tuple[Reason, str] | None:
-        """That it would stand on what nothing proves, where everything is to be proven."""
-        why = stands_on_words(task, self.tasks, self.journal.state, self.settings)
-        return (Reason.PROOF, why) if why else None
-
-    def _find_missing_files(self, task: Task) -> tuple[Reason, str] | None:
-        """Held-out files that the store does not have with the digests of the plan."""
+    def _find_missing_files(self, task: Task, *, builds: bool) -> tuple[Reason, str] | None:
+        """Tests that are not written yet, or that the store does not have as the plan says."""
+        if builds and task.test_author and needs_author(task, self.held_out):
+            return Reason.TEST_AUTHOR, NOT_WRITTEN
         _, part = self._split(task, self.base())
         lacking = replace(task, held_out_files=part.files)
         missing = self.held_out.find_missing(lacking) if self.held_out else part.files
@@ -176,9 +175,18 @@ class Preparation:
             findings=(*outcome.findings, found),
         )
 
+    def has_survivors(self, task: Task, outcome: Outcome) -> bool:
+        """Whether mutants of proven work go back to the author of the task's tests, once."""
+        if self.held_out is None or self.journal.state.task(task.id).mutants_returned:
+            return False
+        return bool(self.held_out.read_survivors(task.id, outcome.tree))
+
     def _split(self, task: Task, base: str) -> tuple[Task, HeldOutPart]:
         """The task as an implementer may see it on a base, and its held-out part."""
         return split_task(task, lambda path: self.has_file(base, path))
+
+    def _read_visible(self, task: Task) -> AuthorTests:
+        return self.held_out.read_visible(task) if self.held_out else AuthorTests()
 
     def _list_held_out(self) -> frozenset[str]:
         """Paths of all held-out files of the plan that have not landed."""
@@ -258,6 +266,7 @@ class Preparation:
         return Assignment(
             task=shown,
             held_out=held_out,
+            author_tests=AuthorTests() if step.mode is Mode.PLAN else self._read_visible(task),
             attempt=number,
             base=base,
             brief=self._brief_for(chosen, shown, abs(number), step),
@@ -333,6 +342,7 @@ class Preparation:
         return Assignment(
             task=shown,
             held_out=held_out,
+            author_tests=self._read_visible(task),
             attempt=attempt,
             base=base,
             brief=self._brief_for(None, shown, attempt),
@@ -447,12 +457,13 @@ class Preparation:
         self, task: Task, attempt: int, planned: tuple[str, ...] | None = None
     ) -> WriteRules:
         """What an attempt may write, and how that is judged."""
+        given = tuple(path for path, _ in self._read_visible(task).files)
         return WriteRules(
             run=self.journal.run,
             task=task.id,
             attempt=attempt,
-            outputs=task.outputs,
-            planned=planned,
+            outputs=(*task.outputs, *given),
+            planned=None if planned is None else (*planned, *given),
             plan=self.plan_path,
             permission=self.settings.permission,
             permission_floor=self.settings.permission_floor,

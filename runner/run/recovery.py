@@ -12,7 +12,7 @@ from runner.journal.events import (
     TaskReopened,
 )
 from runner.lazy_module import lazy_module
-from runner.model import Spec, Status
+from runner.model import Reason, Spec, Status
 from runner.run.dependents import fields_since
 from runner.run.landing import (
     drafts,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.journal import evidence
     from runner.journal.session_events import TaskWaived
     from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState
+    from runner.journal.task_state import HeldWork, TaskState
     from runner.model import Change, Task
     from runner.model.planned_task import PlannedTask
     from runner.repo.landed_commits import LandedCommit
@@ -325,12 +325,18 @@ def resumable(
     found = {}
     for task in tasks:
         known = state.task(task.id)
-        if known.held is None or known.held.spec != task.spec:
+        if known.held is None or not _is_of(known.held, task):
             continue
         changes = drafts.load_held_changes(repository, known.held)
         if changes is not None:
             found[task.id] = changes
     return found
+
+
+def _is_of(held: HeldWork, task: Task) -> bool:
+    """Whether held work is of the task as it is written; its author's tests may be new."""
+    same = held.spec is not None and held.spec.what == task.spec.what
+    return held.spec == task.spec or (same and held.kind == Reason.TEST_AUTHOR)
 
 
 def reopen(

@@ -236,12 +236,15 @@ class ChangeReview:
                     return None
                 case Answer.EDITED:
                     edited = _with_content(change, reply.content)
-                    self._note_edit(task, attempt, edited)
+                    word = (edited.path, edited.before, edited.after, "edited", "person")
+                    _note_word(self.journal, WriteReviewed(*word), task.id, attempt)
                     others = (one for one in changes if one.path != edited.path)
                     return Ruling(Answer.EDITED, changes=(*others, edited))
                 case Answer.AUTO:
-                    self._note_switch(task, attempt, whole_run=reply.for_all)
-                    return Ruling(Answer.AUTO, WHOLE_RUN if reply.for_all else "task")
+                    scope = WHOLE_RUN if reply.for_all else "task"
+                    event = ReviewSwitched(ReviewMode.AUTO.value, scope, "person")
+                    _note_word(self.journal, event, task.id, attempt)
+                    return Ruling(Answer.AUTO, scope)
                 case Answer.NEXT | Answer.PREVIOUS:
                     at = (at + (1 if reply.answer is Answer.NEXT else -1)) % len(changes)
                     continue
@@ -254,14 +257,6 @@ class ChangeReview:
                 return None
             at = self._find_unanswered(task, changes, at)
         return None
-
-    def _note_edit(self, task: Task, attempt: int, edited: Change) -> None:
-        event = WriteReviewed(edited.path, edited.before, edited.after, "edited", "person")
-        _note_word(self.journal, event, task.id, attempt)
-
-    def _note_switch(self, task: Task, attempt: int, *, whole_run: bool) -> None:
-        event = ReviewSwitched(ReviewMode.AUTO.value, WHOLE_RUN if whole_run else "task", "person")
-        _note_word(self.journal, event, task.id, attempt)
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
         """The places of those that nobody has answered."""

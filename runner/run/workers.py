@@ -102,11 +102,6 @@ Message: TypeAlias = (
 )
 
 
-def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> Suspects:
-    """Where no other tasks are known."""
-    return Suspects()
-
-
 class InlineExecutor(Executor):
     """Runs what is submitted at once, in this thread: one job at a time, easy to reason about."""
 
@@ -150,8 +145,8 @@ class WorkerPool:
         self.interrupted = False
         """Whether a person wants the run to end."""
         self.inline = inline
-        self.tracer: Callable[[Assignment, Outcome], Suspects] = _traces_nothing
-        """Asked in the coordinator's thread alone."""
+        self.tracer: Callable[[Assignment, Outcome], Suspects] = lambda _one, _outcome: Suspects()
+        """Asked in the coordinator's thread alone; by itself it knows of no other tasks."""
         self.permitter: Callable[[str, int, PermissionAsked], PermissionAnswered | None] = (
             self._report_question
         )

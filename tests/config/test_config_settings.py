@@ -215,18 +215,23 @@ class TestReview:
         assert "may only tighten" in loaded.notes[0]
 
     @pytest.mark.parametrize(
-        ("own", "repository", "holds", "notes"),
+        ("name", "own", "repository", "holds", "notes"),
         [
-            ("tests", "independent", "independent", 0),
-            ("independent", "tests", "independent", 1),
-            ("independent", "independent", "independent", 0),
+            ("assurance", "tests", "independent", "independent", 0),
+            ("assurance", "independent", "tests", "independent", 1),
+            ("assurance", "independent", "independent", "independent", 0),
+            ("test_visibility", "held-out", "visible", "held-out", 1),
+            ("test_visibility", "visible", "held-out", "held-out", 0),
+            ("test_visibility", "", "visible", "visible", 0),
         ],
     )
-    def test_a_repository_raises_the_assurance_alone(self, house, own, repository, holds, notes):
-        house.user(f'assurance = "{own}"\n')
-        house.repository(f'assurance = "{repository}"\n')
+    def test_a_repository_raises_the_assurance_alone(
+        self, house, name, own, repository, holds, notes
+    ):
+        house.user(f'{name} = "{own}"\n' if own else "")
+        house.repository(f'{name} = "{repository}"\n')
         loaded = house.load()
-        assert loaded.settings.assurance == holds
+        assert getattr(loaded.settings, name) == holds
         assert len(loaded.notes) == notes
 
     def test_a_plan_tightens_too(self):

@@ -9,9 +9,19 @@ from pathlib import Path
 import pytest
 from workplace import a_task
 
+from runner.app.build import test_author
+
 STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 FILE = "tests/test_half_acceptance.py"
-CODE = ["def half(x):", "    if x < 0:", "        raise ValueError", "    return x / 2"]
+MORE = "tests/test_half_more.py"
+NO_MORE = '{"files": [], "items": {}}'
+CODE = [
+    "def half(x):",
+    "    below = x < 0",
+    "    if below:",
+    "        raise ValueError",
+    "    return x / 2",
+]
 TESTS = [
     "import pytest",
     "from app import half",
@@ -29,7 +39,19 @@ def answer(files=(FILE,), **items):
 
 
 def a_round(lines=TESTS, path=FILE, say=None):
-    return {"steps": [{"write": path, "lines": lines}], "say": say or answer()}
+    steps = [{"show": "brief"}, {"write": path, "lines": lines}]
+    return {"steps": steps, "say": say or answer()}
+
+
+def a_mutant_round(expected=0, path=MORE, say=None):
+    """Writes a test of half(0), which no test of the first round calls."""
+    lines = ["from app import half", "def test_zero():", f"    assert half(0) == {expected}"]
+    return a_round(lines, path, say or answer([path], A2=[f"{path}::test_zero"]))
+
+
+def grade_of(shop):
+    [task] = json.loads(shop.runner("status", "--json").out)["tasks"]
+    return task["provenBy"]
 
 
 @pytest.fixture
@@ -37,11 +59,11 @@ def shop(workplace, alone, tmp_path, monkeypatch):
     """Sets an agent that writes tests, a command that implements, and a plan with two items."""
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
 
-    def start(*rounds, **settings):
+    def start(*rounds, mutants=(), **settings):
         context = tmp_path / "desk"
         context.mkdir(exist_ok=True)
         shutil.copy(STAND_IN, context)
-        script = {"TASK-001": {"attempts": [[]], "author": rounds}}
+        script = {"TASK-001": {"attempts": [[]], "author": rounds, "mutants": mutants}}
         (context / "script.json").write_text(json.dumps({"tasks": script}))
         (context / "app.py").write_text("\n".join(CODE) + "\n")
         words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
@@ -83,8 +105,7 @@ def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
     assert shop.happened("tests.written")[0]["tests"] == 2
     assert "DONE" in shop.status_line("TASK-001"), ended.said
     assert shop.has(FILE)
-    [task] = json.loads(shop.runner("status", "--json").out)["tasks"]
-    assert task["provenBy"] == ("independent" if shutil.which("bwrap") else "tests")
+    assert grade_of(shop) == ("independent" if shutil.which("bwrap") else "tests")
     journal = (shop.root / "artifacts/build/journal.jsonl").read_text()
     assert "test_below" not in journal
     assert not list(alone.rglob("authors/*"))
@@ -126,3 +147,128 @@ def test_an_author_that_is_not_there_makes_the_task_wait(shop):
     assert ended.code == 3, ended.said
     assert shop.happened("attempt.started") == []
     assert shop.happened("task.blocked")[0]["reason"] == "test-author"
+
+
+# --- surviving mutants ------------------------------------------------------------------
+
+
+def test_surviving_mutants_go_back_to_the_author_once(shop, alone):
+    shop = shop(a_round(), mutants=[a_mutant_round()], mutation="warn")
+    ended = shop.run("--jobs", "1")
+    plan = shop.read("TASK-GRAPH.md")
+    assert f"  - TC-002 (unit, held out): `python -m pytest -q {MORE}`" in plan
+    assert f"  - `{FILE}` sha256:" in plan
+    assert f"  - `{MORE}` sha256:" in plan
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
+    assert shop.has(FILE)
+    assert shop.has(MORE)
+    assert [one["tests"] for one in shop.happened("tests.written")] == [2, 1]
+    assert len(shop.happened("attempt.started")) == 2  # it is built once, and proven once more
+    assert list(alone.rglob("author/tests-1.log"))  # both transcripts are in the store
+    [log] = alone.rglob("author/mutants-1.log")
+    seen = log.read_text()
+    assert "app.py:2 in half" in seen
+    assert "+ below = x <= 0" in seen
+    assert "test_below" in seen  # its own earlier tests
+    assert "return x / 2" not in seen  # no other line of the work
+    assert grade_of(shop) == ("independent" if shutil.which("bwrap") else "tests")
+    journal = (shop.root / "artifacts/build/journal.jsonl").read_text()
+    assert "test_zero" not in journal
+
+
+def test_a_new_test_that_fails_is_a_failed_held_out_test(shop):
+    shop = shop(a_round(), mutants=[a_mutant_round(expected=7)], mutation="warn")
+    ended = shop.run("--jobs", "1")
+    assert ended.code == 3, ended.said
+    assert "held-out" in shop.status_line("TASK-001")
+    assert len(shop.happened("tests.written")) == 2  # once, also of work that is built again
+    failed = [one for one in shop.happened("attempt.finished") if one["ending"] == "failed"]
+    [first] = [one for one in failed[0]["findings"] if one["check"] == "TC-002"]
+    assert first["message"] == "1 of 1 held-out tests fails: A2"
+
+
+@pytest.mark.parametrize(
+    ("mutant", "settings", "why"),
+    [
+        (a_mutant_round(say="done"), {}, "end with the JSON object"),
+        (a_mutant_round(path=FILE), {}, "already exists"),
+        ({"steps": [], "say": NO_MORE}, {}, ""),
+        ({"steps": [{"fail": "no"}], "say": ""}, {}, ""),
+        (a_mutant_round(), {"mutation": "off"}, ""),
+    ],
+)
+def test_a_task_keeps_its_tests_where_its_author_adds_none(shop, mutant, settings, why):
+    shop = shop(a_round(), mutants=[mutant], **{"mutation": "warn", **settings})
+    ended = shop.run("--jobs", "1")
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
+    assert not shop.has(MORE)
+    assert why in ended.said
+    assert "TC-002" not in shop.read("TASK-GRAPH.md")
+
+
+# --- visible tests ----------------------------------------------------------------------
+
+
+def test_visible_tests_are_in_the_tree_of_the_implementer_and_count(shop):
+    shop = shop(a_round(), test_visibility="visible")
+    shop.edit_plan("ls -R > seen.txt && rm seen.txt", f"test -f {FILE}")
+    ended = shop.run("--jobs", "1")
+    plan = shop.read("TASK-GRAPH.md")
+    assert "  - TC-001 (unit): `python -m pytest -q tests/test_half_" in plan
+    assert "Held-out files" not in plan
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
+    assert shop.read(FILE) == "\n".join(TESTS) + "\n"
+    assert grade_of(shop) == "independent"
+    assert len(shop.happened("tests.written")) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "echo 'def test_half(): pass' > FILE",
+        "sed -i '/-1/d' FILE",
+        "rm FILE",
+        "rm FILE && ln -s ../app.py FILE",
+    ],
+)
+def test_an_implementer_cannot_change_visible_tests(shop, change):
+    shop = shop(a_round(), test_visibility="visible")
+    shop.edit_plan("ls -R > seen.txt && rm seen.txt", change.replace("FILE", FILE))
+    shop.run("--jobs", "1")
+    assert "DONE" not in shop.status_line("TASK-001")
+    findings = shop.happened("attempt.finished")[0]["findings"]
+    assert f"{FILE} is by a separate test author" in findings[0]["message"]
+    assert "not written yet" not in shop.runner("why", "TASK-001").said
+
+
+def test_mutants_go_back_to_the_author_of_visible_tests(shop):
+    shop = shop(a_round(), mutants=[a_mutant_round()], mutation="warn", test_visibility="visible")
+    ended = shop.run("--jobs", "1")
+    assert f"  - TC-002 (unit): `python -m pytest -q {MORE}`" in shop.read("TASK-GRAPH.md")
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
+    assert shop.has(FILE)
+    assert shop.has(MORE)
+    assert grade_of(shop) == "independent"
+
+
+class StoppedError(BaseException):
+    """The runner is killed."""
+
+
+def test_what_a_crash_cuts_off_is_not_asked_again(shop, monkeypatch):
+    shop = shop(a_round(), mutants=[a_mutant_round()], mutation="warn")
+    work = test_author._Author.work
+
+    def stop(author):
+        if author.mutants:
+            raise StoppedError
+        return work(author)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(test_author._Author, "work", stop)
+        with pytest.raises(StoppedError):
+            shop.run("--jobs", "1")
+    ended = shop.run("--jobs", "1")
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
+    assert len(shop.happened("tests.written")) == 1
+    assert not shop.has(MORE)

@@ -76,6 +76,7 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
         environ=project.environ,
         base=lambda: project.head().commit or "",
         tasks={task.id: task for task in plan.tasks},
+        held_out=project.held_out.store,
         former=lambda commit: _former(project, commit),
     )
 

@@ -12,7 +12,7 @@ from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.held_out.part import split_task
-from runner.held_out.workspace import PLAIN_FILE
+from runner.held_out.workspace import as_changes
 from runner.history import change, revert
 from runner.history.change import ChangeContext, ChangesDocument, QuotedPlan, Quotes
 from runner.journal.events import TaskDone, TaskLanded
@@ -21,7 +21,7 @@ from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Action, Change, Status, digest_of
+from runner.model import Status, digest_of
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from runner.held_out.site import HeldOutFolders
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
-    from runner.model import Decision, Graded, Task
+    from runner.model import Change, Decision, Graded, Task
     from runner.project import Project
     from runner.repo import remote
     from runner.repo.head import Head
@@ -343,7 +343,8 @@ class Session:
     @cached_property
     def held_out(self) -> HeldOutFolders | None:
         """Where held-out files lie; None where the plan holds nothing out."""
-        return self.project.held_out if any(one.held_out_contracts for one in self.tasks) else None
+        held = any(one.held_out_contracts or one.test_author for one in self.tasks)
+        return self.project.held_out if held else None
 
     def drop_landed(self, task: Task) -> None:
         """Remove held-out files from the store that the branch has: they are public now."""
@@ -361,11 +362,7 @@ class Session:
         if self.held_out is None:
             return ()
         _, part = split_task(task, partial(self.repository.has_file, base))
-        contents = self.held_out.store.read_all(replace(task, held_out_files=part.files))
-        return tuple(
-            Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
-            for path, content in contents.items()
-        )
+        return as_changes(self.held_out.store.read_all(replace(task, held_out_files=part.files)))
 
     @property
     def own_documents(self) -> frozenset[str]:

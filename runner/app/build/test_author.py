@@ -1,4 +1,4 @@
-"""Held-out tests by a separate author: another implementer writes them before the task starts.
+"""Tests by a separate author: another implementer writes them before the task starts.
 
 The author works in a scratch repository of its own, which is deleted once the files are in the
 store. The runner checks the tests and writes one contract and the files' digests into the plan.
@@ -26,16 +26,16 @@ from runner.context.tree import Tree, fence
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import Check, command_limits
 from runner.gates.check_run import try_check
-from runner.gates.test_paths import holds_tests, is_test_path
-from runner.held_out.store import FileRecord, make_store_id
+from runner.gates.test_paths import holds_tests
+from runner.held_out.author import AuthorAnswer, find_misplaced, is_red, parse_answer
+from runner.held_out.store import FileRecord, make_store_id, needs_author
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.registry import choose
-from runner.journal.events import TaskBlocked
+from runner.journal.events import TaskApproved, TaskBlocked
 from runner.journal.session_events import AuthorFinished
 from runner.lazy_dataclass import dataclass
 from runner.model import (
-    Action,
     Ending,
     Finding,
     HeldOutFile,
@@ -56,7 +56,6 @@ from runner.run.assignment import Assignment
 from runner.run.evaluate import make_write_context
 from runner.run.item_review import find_object
 from runner.run.limits.budget import RunBudget
-from runner.run.preflight import needs_author
 from runner.run.proof.prove import make_gate_context
 from runner.run.selection import select_ids
 from runner.run.worker_setup import WorkerSetup
@@ -71,10 +70,9 @@ if TYPE_CHECKING:
     from runner.app.build.types import BuildRequest
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.app.observer import Observer
-    from runner.gates.junit import TestResult
     from runner.held_out.store import HeldOutStore
     from runner.journal.state import RunState
-    from runner.model import Change, Task
+    from runner.model import Task
     from runner.project import Project, Reading
     from runner.run.assignment import WorkerContext
     from runner.run.review import Asker
@@ -82,8 +80,6 @@ if TYPE_CHECKING:
 REPAIRS = 2
 """How often an author's work goes back to it."""
 _PROMPT = Path(__file__).parents[2] / "run" / "prompts" / "write_tests.md"
-_NAMED = re.compile(r"'([A-Za-z_][\w.]*)'|\"([^\"\s]+)\"|`([^`\s]+)`")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _SHOWN = 20_000
 """Characters of the signatures that an author is shown."""
 
@@ -107,14 +103,22 @@ def load_prompt() -> str:
 def find_due(
     project: Project, reading: Reading, request: BuildRequest, tried: frozenset[str]
 ) -> frozenset[str]:
-    """Return the chosen tasks whose author can start and was not tried: all they need is DONE."""
-    state = project.state()
-    chosen = select_ids(request.chosen, reading.graph, reading.graph.ids) - tried
-    return frozenset(
-        task.id
-        for task in reading.plan.tasks
-        if task.id in chosen and needs_author(task) and _is_due(task, reading, state)
-    )
+    """Return the chosen tasks whose author can start.
+
+    It writes tests once all that the task needs is DONE, if it was not tried, and gets the mutants
+    that survive these tests.
+    """
+    state, store = project.state(), project.held_out.store
+    chosen = select_ids(request.chosen, reading.graph, reading.graph.ids)
+    tasks = [task for task in reading.plan.tasks if task.id in chosen]
+    first = {one.id for one in tasks if needs_author(one, store) and _is_due(one, reading, state)}
+    return frozenset(first - tried) | {one.id for one in tasks if _gets_mutants(one, state)}
+
+
+def _gets_mutants(task: Task, state: RunState) -> bool:
+    known = state.task(task.id)
+    held = known.held is not None and known.held.kind == Reason.TEST_AUTHOR
+    return held and known.status is Status.BLOCKED
 
 
 def _is_due(task: Task, reading: Reading, state: RunState) -> bool:
@@ -139,11 +143,28 @@ def write_missing_tests(
     tasks = [task for task in reading.plan.tasks if task.id in due]
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
         for task in tasks:
+            if _gets_mutants(task, session.journal.state):
+                _return_mutants(session, task, observer, asker)
+                continue
             observer.say(f"{task.id}: {task.test_author} writes its tests")
             if why := _Author(session, task, observer, asker).work():
                 event = TaskBlocked(reason=Reason.TEST_AUTHOR, note=why)
                 session.journal.note(event, task=task.id, durable=True)
                 observer.say(f"{task.id} waits: {why}")
+
+
+def _return_mutants(session: Session, task: Task, observer: Observer, asker: Asker | None) -> None:
+    """Have the author add tests for mutants that survive; whatever it does, the task goes on."""
+    held = session.journal.state.task(task.id).held
+    mutants = session.project.held_out.store.read_survivors(task.id, held.tree if held else "")
+    # Before it is asked: what a crash cuts off is not asked again.
+    event = TaskApproved(by="runner", note="its test author gets the surviving mutants")
+    session.journal.note(event, task=task.id, durable=True)
+    observer.say(f"{task.id}: {task.test_author} gets the mutants that no test notices")
+    if mutants and (why := _Author(session, task, observer, asker, mutants).work()):
+        kept = f"no tests were added for surviving mutants: {why}"
+        session.journal.note(TaskApproved(by="runner", note=kept), task=task.id)
+        observer.say(f"{task.id}: {kept}")
 
 
 class WaitsError(Exception):
@@ -158,6 +179,8 @@ class _Author:
     task: Task
     observer: Observer
     asker: Asker | None
+    mutants: str = ""
+    """Those that survive the tests it wrote; empty where it has written none."""
 
     def work(self) -> str:
         """Return why the task waits; empty where its tests are in the store and in the plan."""
@@ -241,11 +264,12 @@ class _Author:
         base = self.session.head().commit or ""
         framework = self._find_framework(base)
         store = self._open_store()
-        question, wrong = self._compose(base, framework), ""
+        own = self._read_own(store) if self.mutants else {}
+        question, wrong = self._compose(base, framework, own), ""
         for number in range(REPAIRS + 1):
             site.reset(base)
             left = budget.allowance(self.task, journal.state.task(self.task.id))
-            log = store.results_of(self.task.id)
+            log, name = store.results_of(self.task.id), "mutants" if self.mutants else "tests"
             context = ImplementerContext(
                 place=site.place,
                 sandbox=site.sandbox,
@@ -253,7 +277,7 @@ class _Author:
                 environment=site.base_environment,
                 tell=lambda line: self.observer.progress(self.task.id, line),
                 cancelled=site.cancelled,
-                log=log / f"author-{number + 1}.log" if log else None,
+                log=log / "author" / f"{name}-{number + 1}.log" if log else None,
                 network=site.settings.network_for(self.task.network),
                 left=left,
                 mode=Mode.AUTHOR,
@@ -265,7 +289,7 @@ class _Author:
             if answer.result.findings:
                 self._note(drafter, Usage() + usage, None, number)
                 raise WaitsError(answer.result.findings[0].message)
-            found = self._check(site, base, framework, answer.text)
+            found = self._check(site, base, framework, answer.text, own)
             if isinstance(found, Authored):
                 self._note(drafter, usage, found, number)
                 self._show_first(found)
@@ -274,6 +298,9 @@ class _Author:
             wrong = "\n".join(f"- {one}" for one in found)
         self._note(drafter, usage, None, REPAIRS)
         raise WaitsError(f"its tests are still wrong after {REPAIRS} repairs: {found[0]}")
+
+    def _read_own(self, store: HeldOutStore) -> dict[str, bytes]:
+        return {**store.read_all(self.task), **dict(store.read_visible(self.task).files)}
 
     def _find_framework(self, base: str) -> TestFramework:
         """Return what runs the project's tests; raise WaitsError where that is not known."""
@@ -284,8 +311,11 @@ class _Author:
             raise WaitsError(NO_COMMAND)
         return found
 
-    def _compose(self, base: str, framework: TestFramework) -> str:
-        """Return all that an author sees: the task, its items, and signatures it builds on."""
+    def _compose(self, base: str, framework: TestFramework, own: Mapping[str, bytes]) -> str:
+        """Return all that an author sees: the task, its items, and signatures it builds on.
+
+        Of the work it sees the lines of mutants that survive, and beside them its `own` tests.
+        """
         project, task = self.session.project, self.task
         around = surroundings_at(project.root, base, task, project.settings)
         listed = "\n".join(around.index)[:_SHOWN]
@@ -298,26 +328,37 @@ class _Author:
             + "\n".join(f"- `{display(one)}`" for one in task.outputs),
             f"# What runs the tests\n\n`{framework.command}` with the paths of your files",
             f"# Existing names (path | names | lines)\n\n{fence(listed)}" if listed else "",
+            *(
+                f"# Your test file `{display(path)}`\n\n{fence(text.decode('utf-8', 'replace'))}"
+                for path, text in own.items()
+            ),
+            _MUTANTS.format(mutants=fence(self.mutants)) if self.mutants else "",
         )
         return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
     # --- the check --------------------------------------------------------------------
 
     def _check(
-        self, site: WorkerContext, base: str, framework: TestFramework, text: str
+        self,
+        site: WorkerContext,
+        base: str,
+        framework: TestFramework,
+        text: str,
+        own: Mapping[str, bytes],
     ) -> Authored | list[str]:
         """Return the tests, or what is wrong with them, a line each."""
         try:
             changes = site.scratch.snapshot().changes
         except ProposalError as error:
             return [error.message]
-        parsed, wrong = _parse_answer(text, items_of(self.task))
-        wrong += _find_misplaced(changes)
+        answer = json.loads(find_object(text) or "null")
+        parsed, wrong = parse_answer(answer, items_of(self.task), adds=bool(own))
+        wrong += find_misplaced(changes, own)
         files = {one.path: one.content or b"" for one in changes}
         if not wrong and set(parsed.files) != files.keys():
             wrong.append(f"`files` must list exactly what you created: {', '.join(sorted(files))}")
-        if wrong:
-            return wrong
+        if wrong or not files:
+            return wrong or Authored({}, {}, (), "")
         tests = [path for path in files if holds_tests(path)]
         command = join_command(framework, tuple(sorted(tests)))
         assignment = self._assignment(base, tuple(files), command)
@@ -336,7 +377,7 @@ class _Author:
         site: WorkerContext,
         assignment: Assignment,
         outcome: Outcome,
-        parsed: _TestAnswer,
+        parsed: AuthorAnswer,
         command: str,
     ) -> Authored | list[str]:
         """Run the tests where nothing is implemented: of each file one must fail."""
@@ -351,7 +392,7 @@ class _Author:
         wrong = [
             f"{path}: none of its tests fails yet, and no import is missing"
             for path in files
-            if holds_tests(path) and not _is_red(path, tests, ran.ran.tail, self.task)
+            if holds_tests(path) and not is_red(path, tests, ran.ran.tail, self.task)
         ]
         named = {test.id.partition("[")[0] for test in tests if not test.unloaded}
         loaded = {test.id.partition("::")[0] for test in tests if not test.unloaded}
@@ -385,7 +426,7 @@ class _Author:
 
     def _show_first(self, found: Authored) -> None:
         """Show a person the tests, where they review the task's writes; raise WaitsError."""
-        if not self._is_shown_first or self.asker is None:
+        if not self._is_shown_first or self.asker is None or not found.files:
             return
         shown = [
             f"{path}\n{display(content.decode('utf-8', 'replace'), lines=True)}"
@@ -399,11 +440,18 @@ class _Author:
         project = self.session.project
         if not project.settings.held_out_dir:
             make_store_id(self.session.repository.folders.common)
+            project.__dict__.pop("held_out", None)  # it is read again, with the id
         return project.held_out.store
 
     def _keep(self, store: HeldOutStore, found: Authored) -> None:
         """Put the files into the store, then the lines into the plan: in this order."""
         project, task = self.session.project, self.task
+        if not found.files:
+            return
+        is_open = project.settings.test_visibility == "visible"
+        if self.mutants:  # what its first tests are, these are as well
+            is_open = not task.held_out_contracts
+        visible = next(filter(holds_tests, sorted(found.files))) if is_open else ""
         for path, content in found.files.items():
             held = tuple(one for one in found.held_before if one.startswith(path))
             items = tuple(
@@ -411,10 +459,10 @@ class _Author:
                 for item, ids in found.items.items()
                 if (mine := tuple(one for one in ids if one.startswith(path)))
             )
-            store.put(task.id, path, content, FileRecord(held_before=held, items=items))
-        files = tuple(
-            HeldOutFile(path, digest_of(content)) for path, content in sorted(found.files.items())
-        )
+            record = FileRecord(held_before=held, items=items, visible=visible)
+            store.put(task.id, path, content, record)
+        made = (HeldOutFile(path, digest_of(text)) for path, text in sorted(found.files.items()))
+        files = task.held_out_files if visible else (*task.held_out_files, *made)
         reading = project.check()
         now = next((one for one in reading.plan.tasks if one.id == task.id), None)
         if now is None or now.spec.what != task.spec.what:
@@ -426,12 +474,16 @@ class _Author:
             if (match := re.fullmatch(r"TC-(\d{1,6})", contract.id))
         ]
         contract = f"TC-{max(numbers, default=0) + 1:03d}"
-        lines = HeldOutLines(files, add=((contract, found.command),))
+        level = "unit" if visible else "unit, held out"
+        lines = HeldOutLines(files, add=((contract, found.command),), level=level)
         prefixes = project.settings.id_prefixes
         data = write_held_out(reading.data, task.id, lines, prefixes)
         file = project.root / project.plan_path
         if not effects.write_file(file, data, expected=reading.data):
             raise WaitsError("the plan changed while its tests were written; run `runner` again")
+        if store.was_enclosed(task.id, sorted(one.digest for one in task.held_out_files)):
+            # The new files are younger than every attempt.
+            store.note_attempt(task.id, sorted(one.digest for one in files), enclosed=True)
 
     def _note(self, drafter: Drafter, usage: Usage, found: Authored | None, repairs: int) -> None:
         """Tell the journal counts alone: names and bytes stay in the store."""
@@ -448,6 +500,17 @@ class _Author:
         self.session.journal.note(event, task=self.task.id, durable=True)
 
 
+_MUTANTS = """
+# Mutants that no test notices
+
+The tests pass on the finished work. Each change below is one line of it, and no test fails with it.
+
+{mutants}
+
+Add tests in new files that fail with such a change, if a sentence of the task forbids it. Keep to
+the task's sentences: the line itself may be wrong. If a change breaks no sentence, write no test
+for it. Without new tests answer `{{"files": [], "items": {{}}}}`.
+"""
 _REPAIR = """
 # What is wrong with your last answer
 
@@ -455,71 +518,3 @@ _REPAIR = """
 
 Your files were deleted. Write all of them again, then answer again.
 """
-
-
-class _TestAnswer(NamedTuple):
-    """An author's answer."""
-
-    files: tuple[str, ...] = ()
-    items: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  never changed: a named tuple's default
-
-
-def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_TestAnswer, list[str]]:
-    """Return an author's JSON, and what is wrong with it."""
-    found = find_object(text)
-    read = json.loads(found) if found else None
-    match read:
-        case {"files": list(files), "items": dict(by_item), **more} if not more:
-            pass
-        case _:
-            return _TestAnswer(), ['end with the JSON object {"files": […], "items": {…}}']
-    good = all(
-        isinstance(ids, list) and ids and all(isinstance(one, str) for one in ids)
-        for ids in by_item.values()
-    )
-    if not good or not all(isinstance(one, str) for one in files):
-        return _TestAnswer(), ["`files` and each entry of `items` must be a list of strings"]
-    wrong = [f"{one}: name a test for it" for one in items if one not in by_item]
-    wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
-    tests = {item: tuple(ids) for item, ids in by_item.items()}
-    wrong += [
-        f"{item}: {display(one)} is not in your files"
-        for item, ids in tests.items()
-        for one in ids
-        if not one.startswith(tuple(files))
-    ]
-    return _TestAnswer(tuple(files), tests), wrong
-
-
-def _find_misplaced(changes: tuple[Change, ...]) -> list[str]:
-    """Return what an author may not do: it creates files of tests, and nothing else."""
-    wrong = [
-        f"{one.path} already exists: create new files"
-        for one in changes
-        if one.action is not Action.CREATE
-    ]
-    wrong += [
-        f"{one.path} is not named like the project's test files"
-        for one in changes
-        if not is_test_path(one.path)
-    ]
-    if not any(holds_tests(one.path) for one in changes):
-        wrong.append("you wrote no test file")
-    return wrong
-
-
-def _is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> bool:
-    """Whether a file has a test that fails now, or misses a name that the task announces."""
-    mine = [test for test in tests if test.id.startswith(path) or test.file == path]
-    if any(test.bad and not test.unloaded for test in mine):
-        return True
-    loaded = any(not test.unloaded for test in mine)
-    output = " ".join(test.message for test in mine if test.unloaded) or tail
-    return not loaded and _is_announced(output, task)
-
-
-def _is_announced(message: str, task: Task) -> bool:
-    """Whether an error names something that Output files or the task's text announces."""
-    known = set(_WORD.findall(" ".join((task.title, task.prose, *task.outputs, *task.acceptance))))
-    quoted = (part for found in _NAMED.findall(message) for part in found if part)
-    return any(known & set(_WORD.findall(one)) for one in quoted)

@@ -11,6 +11,7 @@ from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
 from runner.errors import ExitCode
+from runner.held_out.store import needs_author
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.lazy_dataclass import dataclass
@@ -24,7 +25,7 @@ from runner.plan.spans import Spans
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
-from runner.run.preflight import find_unseen_script, needs_author
+from runner.run.preflight import find_unseen_script
 from runner.run.proof_required import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
@@ -142,7 +143,8 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
     named = [
         task
         for task in reading.plan.tasks
-        if needs_author(task)
+        if task.test_author
+        and needs_author(task, project.held_out.store)
         and task.status is not Status.DONE
         and all(states.get(one) is Status.DONE for one in task.depends_on)
     ]

@@ -229,7 +229,7 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
     selected = red_first.select_tests(seen.failing, context)
     answered: set[tuple[str, str]] = set()
     tried = 0
-    for one in _small_changes(context):
+    for one in list_small_changes(context):
         if tried == MOST_CHANGES or context.cancelled.is_set():
             break
         if (one.path, one.function) in answered:
@@ -239,40 +239,25 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
             break
         tried += 1
         began = effects.monotonic()
-        ended = _run_small_change(one, check, selected, context)
+        changes = one.apply_to_all(context.changes)
+        ended = earlier(_with_patience(check, context), selected, changes)
         left -= effects.monotonic() - began
-        if ended is None:
+        if ended is None or any(path == one.path for path, _ in ended.misfits):
             shown.unknown += 1
-        elif ended:
+        elif not ended.passed:
             shown.noticed.append(one)
             answered.add((one.path, one.function))
         else:
             shown.survived.append(one)
 
 
-def _small_changes(context: GateContext) -> Iterator[SmallChange]:
+def list_small_changes(context: GateContext) -> Iterator[SmallChange]:
+    """The small changes to the code of a task, in the order in which they are tried."""
     for one in context.changes:
         content = one.content
         if content is None or context.is_test(one.path) or is_left_out(one.path, content):
             continue
         yield from find_small_changes(one.path, context.before(one.path), content)
-
-
-def _run_small_change(
-    one: SmallChange, check: Check, context: GateContext, tested: GateContext
-) -> bool | None:
-    """Whether the check fails with it; None where that is not known."""
-    content = one.apply_to(tested.after(one.path) or b"")
-    changes = tuple(
-        replace(change, content=content, after=digest_of(content))
-        if change.path == one.path
-        else change
-        for change in tested.changes
-    )
-    seen = earlier(_with_patience(check, tested), context, changes)
-    if seen is None or any(path == one.path for path, _ in seen.misfits):
-        return None
-    return not seen.passed
 
 
 def _ask_about_small_changes(

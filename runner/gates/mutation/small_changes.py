@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.left_out import only_tells
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
 from runner.lazy_dataclass import dataclass
+from runner.model import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
     from runner.gates.mutation.function_bodies import FunctionBody
+    from runner.model import Change
 
 _PAIRS = "< <= <= < > >= >= > == != != == === !== !== === + - - + * / / * // * % * && || || &&"
 _SWAPPED = f"{_PAIRS} and or or and".split()
@@ -50,6 +53,15 @@ class SmallChange:
     def apply_to(self, content: bytes) -> bytes:
         """The file with the change in it."""
         return content[: self.start] + self.text + content[self.end :]
+
+    def apply_to_all(self, changes: Iterable[Change]) -> tuple[Change, ...]:
+        """The changes of a task, with this one in its file."""
+        return tuple(
+            replace(one, content=(new := self.apply_to(one.content or b"")), after=digest_of(new))
+            if one.path == self.path
+            else one
+            for one in changes
+        )
 
 
 def find_small_changes(path: str, before: bytes | None, after: bytes) -> Iterator[SmallChange]:

@@ -173,7 +173,8 @@ def adopt(repository: Repository, branch: str) -> Adopted:
     commit = repository.resolve(f"refs/heads/{branch}") or repository.resolve(branch)
     if commit is None:
         raise RunnerError(f"branch {branch} not found", hint="git branch --list 'draft/*'")
-    base = _common(repository, head, commit)
+    common = repository.git.ask("merge-base", head, commit) if head else None
+    base = common.out.decode().strip() if common and not common.exit else ""
     made = changes_between(repository, base or None, commit)
     changes = tuple(change for change in made if not _is_own_document(repository, base, change))
     if not changes:
@@ -200,9 +201,3 @@ def _is_own_document(repository: Repository, base: str, change: Change) -> bool:
         after = change.content
         return bool(before and after and edit.differs_in_statuses_alone(before, after))
     return change.path.startswith(_BUILD)
-
-
-def _common(repository: Repository, head: str, commit: str) -> str:
-    """The newest commit that both come from; empty where they have none."""
-    answer = repository.git.ask("merge-base", head, commit) if head else None
-    return answer.out.decode().strip() if answer and not answer.exit else ""

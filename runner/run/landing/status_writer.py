@@ -198,17 +198,17 @@ def why_unproven(
 def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
     """What a milestone lacks, as its grade says: an unproven need before one that is waived."""
     needs = {need: states[need] for need in task.depends_on if need in states}
-    lacking = [one for one, known in needs.items() if _is_lacking(known)]
+    # A milestone that is proven has no proof of its own.
+    lacking = [
+        one
+        for one, known in needs.items()
+        if (known.unproven or not known.verified) and not grade_alone(known).is_proven
+    ]
     for grade in (Grade.UNPROVEN, Grade.WAIVED):
         for one in lacking:
             if (needs[one].waived is not None) is (grade is Grade.WAIVED):
                 return f"{one} is {grade}"
     return ""
-
-
-def _is_lacking(known: TaskState) -> bool:
-    """Whether a need is unproven or waived; a milestone that is proven has no proof of its own."""
-    return bool(known.unproven or not known.verified) and not grade_alone(known).is_proven
 
 
 SHARE_OF_RUN_TIME = 0.02

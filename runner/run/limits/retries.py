@@ -76,7 +76,9 @@ class Retries:
         )
         if self.gives_the_same(task) or len(tries) >= self._most(task):
             return True
-        if budget.find_exhausted(budget.of_task(task, self.settings), _add_spent(known, outcome)):
+        spent = budget.sum_spent(known)
+        spent = budget.Spent(spent.seconds + outcome.seconds, spent.usage + outcome.usage)
+        if budget.find_exhausted(budget.of_task(task, self.settings), spent):
             return True
         if self._is_agent(task):
             return repaired or _is_stuck(tries)
@@ -151,7 +153,8 @@ class Retries:
         step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
         looped = failure_policy.has_looped(known.tries)
         if _is_stuck(known.tries):
-            self._block_stuck(task, outcome, known)
+            note = f"{all_failed(outcome, known.tries)}; {_circle(known.tries)}"
+            self.books.block(task, outcome, Reason.STUCK, note)
         elif isinstance(step, failure_policy.Over):
             self._over(task, outcome, step.reason, _why_over(outcome, step, known.tries))
         elif (used := self._find_exhausted(task)) is not None:
@@ -160,10 +163,6 @@ class Retries:
             if looped:
                 self._begin_anew(task, outcome, known)
             self._wait(task, outcome, max(step.seconds * self.settings.backoff, asked))
-
-    def _block_stuck(self, task: Task, outcome: Outcome, known: TaskState) -> None:
-        note = f"{all_failed(outcome, known.tries)}; {_circle(known.tries)}"
-        self.books.block(task, outcome, Reason.STUCK, note)
 
     def _over(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
         """No further attempt; where a limit ended the last one, more of it is what is wanted."""
@@ -241,11 +240,6 @@ def _make_try(outcome: Outcome) -> Try:
     """An attempt that is not in the journal yet, as the fold will record it."""
     checks = tuple(sorted({one.check for one in outcome.findings if one.refuses}))
     return Try(outcome.attempt, outcome.tree, checks, outcome.seconds, outcome.failure)
-
-
-def _add_spent(known: TaskState, outcome: Outcome) -> budget.Spent:
-    spent = budget.sum_spent(known)
-    return budget.Spent(spent.seconds + outcome.seconds, spent.usage + outcome.usage)
 
 
 def _is_stuck(tries: Sequence[Try]) -> bool:

@@ -6,20 +6,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.gates import contract_tests
 from runner.gates.base import command_limits
+from runner.gates.base_result import earlier
 from runner.gates.registry import TaskProof
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
-from runner.held_out.workspace import PLAIN_FILE
+from runner.held_out.workspace import as_changes
 from runner.journal.events import GateCompleted
 from runner.lazy_module import lazy_module
-from runner.model import Action, Change, Ending, Finding, Reason, Severity, digest_of
+from runner.model import Ending, Finding, Reason, Severity
 from runner.model.words import HELD_OUT
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.process.base import Command
 from runner.process.supervise import run
-from runner.run.proof.prove import make_context
+from runner.run.proof.prove import make_context, make_gate_context
 from runner.run.proof.stages import measure_stage
 from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
 from runner.writes.sast import scan_file
@@ -27,12 +29,14 @@ from runner.writes.sast import scan_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.held_out import proof
+    from runner.gates.base import GateContext
+    from runner.held_out import author, proof
     from runner.held_out.site import HeldOutSite
-    from runner.model import Outcome, Task
+    from runner.model import Change, Outcome, Task
     from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext
 else:
+    author = lazy_module("runner.held_out.author")
     proof = lazy_module("runner.held_out.proof")
 
 
@@ -83,12 +87,14 @@ def prove_held_out(
         results=results,
         lay_out=partial(_lay_out, assignment, site),
         environment=partial(_environment, assignment, site, here),
+        has_author=bool(task.test_author and assignment.implementer),
         passed_on_base=here.passed_on_base,
         inspect=partial(_inspect, assignment, site, contents),
         named=_find_named(here, task),
     )
     with measure_stage(assignment, site, HELD_OUT):
         found = proof.prove(held_out_context)
+    here.store.keep_survivors(task.id, outcome.tree, found.survivors)
     proofs = tuple(one.proof for one in found.results)
     for one in proofs:
         site.workers.report(task.id, assignment.attempt, GateCompleted(proof=one))
@@ -99,6 +105,29 @@ def prove_held_out(
         proofs=with_rows((*proven.proofs, *proofs), rows, items),
         findings=(*proven.findings, *found.findings),
     )
+
+
+def weigh_visible(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof
+) -> TaskProof:
+    """Return the proof with what the visible tests of an author show of acceptance items."""
+    if assignment.is_partial or any(one.refuses and not one.asks for one in proven.findings):
+        return proven
+    task, own = assignment.task, make_gate_context(assignment, site, outcome)
+    gates = replace(own, proofs=proven.proofs, former=site.former(assignment))
+    rows = author.judge_items(assignment.author_tests, gates, proven.passed)
+    items = [item.id for item in task.acceptance_items if item.id]
+    if site.held_out is not None and assignment.implementer is not None:
+        survivors = author.find_survivors(gates, partial(_is_noticed, gates))
+        site.held_out.store.keep_survivors(task.id, outcome.tree, survivors)
+    return replace(proven, proofs=with_rows(proven.proofs, rows, items))
+
+
+def _is_noticed(gates: GateContext, changes: tuple[Change, ...]) -> bool:
+    """Return whether a contract fails with these changes, or does not come to its end."""
+    checks = contract_tests.checks(gates.task, gates.settings)
+    seen = (earlier(one, gates, changes) for one in checks)
+    return any(one is None or not one.passed for one in seen)
 
 
 def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
@@ -153,10 +182,6 @@ def _inspect(
     assignment: Assignment, site: WorkerContext, contents: Mapping[str, bytes], place: Place
 ) -> tuple[Finding, ...]:
     """Pass the files through the write pipeline again, since they land with the task."""
-    changes = tuple(
-        Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
-        for path, content in contents.items()
-    )
     rules = replace(
         assignment.rules,
         outputs=tuple(contents),
@@ -174,7 +199,9 @@ def _inspect(
 
     tree = place.tree / place.start
     context = WriteContext(tree, before=lambda _path: None, run_command=run_command)
-    found = compile_writes(admit_writes(changes, rules, context), rules, context).findings
+    found = compile_writes(
+        admit_writes(as_changes(contents), rules, context), rules, context
+    ).findings
     return (
         *(
             replace(one, check=HELD_OUT, severity=Severity.QUESTION, detail="")

@@ -290,15 +290,15 @@ def differences(
     old = {proof.id: proof for proof in before if proof.kind not in _OF_A_CHANGE}
     new = {proof.id: proof for proof in now if proof.kind not in _OF_A_CHANGE}
     return (
-        *(_make_gone(one) for id_, one in old.items() if id_ not in new),
+        *(
+            Difference(one.id, f"was {_format_ending(one)} and is no longer required")
+            for id_, one in old.items()
+            if id_ not in new
+        ),
         *(_new(one) for id_, one in new.items() if id_ not in old),
         *(line for id_ in old if id_ in new for line in _between(old[id_], new[id_])),
         *_coverage(*covered),
     )
-
-
-def _make_gone(proof: Proof) -> Difference:
-    return Difference(proof.id, f"was {_format_ending(proof)} and is no longer required")
 
 
 def _new(proof: Proof) -> Difference:

@@ -326,11 +326,12 @@ class EarlyCutoff:
         anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
             return StaleVerdict(proves=False)
-        texts = []
+        task, texts = self.tasks[id_], []
+        is_built = bool(task.outputs or task.blocks or task.command)  # on what others offer
         for one in anew:
             offered = self._offerings.compare(self.tasks[one], known)
             text = f"{one} {_how(offered)} and {offered.text}"
-            if not offered.same and not _is_check(self.tasks[id_]):
+            if is_built and not offered.same:
                 return StaleVerdict(proves=False, asks=anew, text=text)
             texts.append(text)
         return StaleVerdict(proves=True, text="; ".join(texts))
@@ -338,11 +339,6 @@ class EarlyCutoff:
     @cached_property
     def _offerings(self) -> TaskExports:
         return TaskExports(self.repository, self.documents)
-
-
-def _is_check(task: Task) -> bool:
-    """Whether nothing of it was built on what others offered: its commands alone are run."""
-    return not task.outputs and not task.blocks and not task.command
 
 
 def _how(offered: CutOff) -> str:

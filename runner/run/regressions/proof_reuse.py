@@ -70,7 +70,7 @@ class ProofReuse:
         """The assignment to prove an outcome again, without its own tests if these stand."""
         self._spent[outcome.task] = outcome.seconds
         asked = assignment.task, outcome, assignment.base
-        if self.why_not(*asked):
+        if self.why_not(*asked) or assignment.author_tests.files:
             return assignment
         contracts = not self.why_not_contracts(*asked)
         kinds = (*_OWN, _CONTRACT) if contracts else _OWN
@@ -317,13 +317,10 @@ def _nobody(doubt: Why) -> bool:
 def _join(one: Affected, kept: Iterable[ReachedContract]) -> Affected:
     kept = tuple(kept)
     reasons = (Why(Basis.CONTRACTS, at.path, at.line, at.why) for at in kept)
-    new = (why for why in reasons if (why.kind, why.path) not in _reasons_by_path(one))
+    known = {(why.kind, why.path) for why in one.reasons}
+    new = (why for why in reasons if (why.kind, why.path) not in known)
     names = tuple(at.name for at in kept)
     return replace(one, contracts=(*one.contracts, *names), reasons=(*one.reasons, *new))
-
-
-def _reasons_by_path(one: Affected) -> Mapping[tuple[Basis, str], Why]:
-    return {(why.kind, why.path): why for why in one.reasons}
 
 
 def _matters(one: Touching, at: Reached) -> bool:

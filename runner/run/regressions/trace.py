@@ -208,7 +208,9 @@ class Tracer:
             knowledge = self._load_knowledge(outcome.base, change)
             answer = judge(change, knowledge, width)
             kept = self._suspecting.find_kept(change, knowledge, width)
-            self._doubts = _filter_decided(answer.doubts, kept)
+            self._doubts = answer.doubts
+            if answer.doubts and kept:
+                self._doubts = proof_reuse.filter_decided(answer.doubts, kept)
             tests = self._suspecting.tests(answer.affected)
             return (*tests, *self._suspecting.contracts(kept))
         return None  # the border reported why
@@ -311,12 +313,6 @@ class Tracer:
 def _prefer_product(items: Sequence[A], path_of: Callable[[A], str]) -> A:
     """The first that is about no test file, else the first."""
     return next((one for one in items if not is_test_path(path_of(one))), items[0])
-
-
-def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
-    if not doubts or not kept:
-        return doubts
-    return proof_reuse.filter_decided(doubts, kept)
 
 
 def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:

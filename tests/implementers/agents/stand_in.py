@@ -5,7 +5,8 @@
 The script is JSON: for each task the steps of each attempt (the last goes on for all later ones);
 in plan mode it tells a plan that names the files which its steps write, or the plan of the script.
 
-A separate author plays the rounds of `author`, each with its steps and its last message `say`.
+A separate author plays the rounds of `author`, each with its steps and its last message `say`; for
+surviving mutants those of `mutants`.
 
     {"from": "a folder with finished files",
      "tasks": {"TASK-002": {"plan": {...}, "review": "APPROVE", "attempts": [[step, ...], ...]}}}
@@ -22,6 +23,7 @@ Steps, each an object with one of these keys:
     alternate TIMES        two calls in turn
     run LINE               a shell line
     say TEXT               a message
+    show brief             the whole brief as a message
     wait SECONDS
     use TOKENS             tells that so many tokens were used; `dollars` too
     fail TEXT              ends with this failure (`exit`, default 1)
@@ -74,7 +76,7 @@ class StandIn:
         if self.mode == "review":
             return self.end(self.task.get("review", "APPROVE"))
         if self.mode == "author":
-            rounds = self.task["author"]
+            rounds = self.task["mutants" if "# Mutants" in self.brief else "author"]
             told = rounds[min(int(self.environ["RUNNER_ATTEMPT"]), len(rounds)) - 1]
             for step in told["steps"]:
                 kind = next(iter(step))
@@ -161,6 +163,9 @@ class StandIn:
 
     def do_say(self, text, _step):
         say({"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}})
+
+    def do_show(self, _what, step):
+        self.do_say(self.brief, step)
 
     def do_wait(self, seconds, _step):
         time.sleep(seconds)

@@ -1,0 +1,173 @@
+"""The separate author of a task's tests: what it is asked for, and what its tests show."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner import effects
+from runner.gates import contract_tests
+from runner.gates.base_result import earlier
+from runner.gates.mutation import can_fail, red_first
+from runner.gates.mutation.stubs import stub_changes
+from runner.gates.test_paths import holds_tests, is_test_path
+from runner.model import Action
+from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from runner.gates.base import Check, GateContext
+    from runner.gates.junit import TestResult
+    from runner.gates.mutation.small_changes import SmallChange
+    from runner.held_out.part import AuthorTests
+    from runner.model import Change, Task
+
+_NAMED = re.compile(r"'([A-Za-z_][\w.]*)'|\"([^\"\s]+)\"|`([^`\s]+)`")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MOST_SECONDS = 20.0
+"""For mutants of one proposal."""
+_SURVIVED = re.compile(r"not noticed: (.+?:\d+)(?=;|\Z)")
+"""A place in the note of the proof by mutants."""
+
+
+# --- its answer -----------------------------------------------------------------------
+
+
+class AuthorAnswer(NamedTuple):
+    """An author's answer."""
+
+    files: tuple[str, ...] = ()
+    items: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  never changed: a named tuple's default
+
+
+def parse_answer(
+    read: object, items: Mapping[str, str], *, adds: bool
+) -> tuple[AuthorAnswer, list[str]]:
+    """Return an author's JSON, and what is wrong with it.
+
+    With `adds` it adds tests to its own, or none: then not every item needs one.
+    """
+    match read:
+        case {"files": list(files), "items": dict(by_item), **more} if not more:
+            pass
+        case _:
+            return AuthorAnswer(), ['end with the JSON object {"files": […], "items": {…}}']
+    good = all(
+        isinstance(ids, list) and ids and all(isinstance(one, str) for one in ids)
+        for ids in by_item.values()
+    )
+    if not good or not all(isinstance(one, str) for one in files):
+        return AuthorAnswer(), ["`files` and each entry of `items` must be a list of strings"]
+    wrong = [f"{one}: name a test for it" for one in items if one not in by_item and not adds]
+    wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
+    tests = {item: tuple(ids) for item, ids in by_item.items()}
+    wrong += [
+        f"{item}: {display(one)} is not in your files"
+        for item, ids in tests.items()
+        for one in ids
+        if not one.startswith(tuple(files))
+    ]
+    return AuthorAnswer(tuple(files), tests), wrong
+
+
+def find_misplaced(changes: tuple[Change, ...], own: Collection[str]) -> list[str]:
+    """Return what an author may not do: it creates files of tests, and nothing else.
+
+    `own` are the paths of its earlier files.
+    """
+    wrong = [
+        f"{one.path} already exists: create new files"
+        for one in changes
+        if one.action is not Action.CREATE or one.path in own
+    ]
+    wrong += [
+        f"{one.path} is not named like the project's test files"
+        for one in changes
+        if not is_test_path(one.path)
+    ]
+    if (changes or not own) and not any(holds_tests(one.path) for one in changes):
+        wrong.append("you wrote no test file")
+    return wrong
+
+
+def is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> bool:
+    """Whether a file has a test that fails now, or misses a name that the task announces."""
+    mine = [test for test in tests if test.id.startswith(path) or test.file == path]
+    if any(test.bad and not test.unloaded for test in mine):
+        return True
+    loaded = any(not test.unloaded for test in mine)
+    output = " ".join(test.message for test in mine if test.unloaded) or tail
+    return not loaded and _is_announced(output, task)
+
+
+def _is_announced(message: str, task: Task) -> bool:
+    """Whether an error names something that Output files or the task's text announces."""
+    known = set(_WORD.findall(" ".join((task.title, task.prose, *task.outputs, *task.acceptance))))
+    quoted = (part for found in _NAMED.findall(message) for part in found if part)
+    return any(known & set(_WORD.findall(one)) for one in quoted)
+
+
+# --- mutants --------------------------------------------------------------------------
+
+
+def find_survivors(
+    gates: GateContext, is_noticed: Callable[[tuple[Change, ...]], bool]
+) -> Iterator[str]:
+    """Yield a text for each mutant that no test notices: its place, and the line before and after.
+
+    Of mutants that the visible contracts were tried on, only those that survived are tried again.
+    `is_noticed` returns whether another test fails on a tree with these changes.
+    """
+    if gates.settings.mutation == "off" or gates.by_person:
+        return
+    began = effects.monotonic()
+    for one in islice(_list_unnoticed(gates), can_fail.MOST_CHANGES):
+        if gates.cancelled.is_set() or effects.monotonic() - began > _MOST_SECONDS:
+            return
+        if not is_noticed(one.apply_to_all(gates.changes)):
+            place, *lines = can_fail.format_change(one, gates)
+            yield "\n".join((f"{place} in {one.function}", *lines))
+
+
+def _list_unnoticed(gates: GateContext) -> Iterator[SmallChange]:
+    """Yield the mutants that no visible contract notices."""
+    notes = " ".join(one.note for one in gates.proofs if one.id == can_fail.ID)
+    places = set(_SURVIVED.findall(notes))
+    for one in can_fail.list_small_changes(gates):
+        if not gates.task.test_contracts or f"{one.path}:{one.line}" in places:
+            yield one
+
+
+# --- visible tests --------------------------------------------------------------------
+
+
+def judge_items(
+    tests: AuthorTests, gates: GateContext, passed: Mapping[str, Collection[str]]
+) -> Iterator[AcceptanceRow]:
+    """Yield what the visible tests of an author show of acceptance items.
+
+    `passed` are the ids of tests that passed, by the contract that passed.
+    """
+    for check in contract_tests.checks(gates.task, gates.settings):
+        ran = {one.partition("[")[0] for one in passed.get(check.id, ())}
+        if not any(path in check.command for path, _ in tests.files) or not ran:
+            continue
+        doubt = Doubt.NONE if _fails_without(check, gates) else Doubt.CANNOT_FAIL
+        for item, ids in tests.items:
+            if ran.issuperset(one.partition("[")[0] for one in ids):
+                yield AcceptanceRow(
+                    item, ItemVerdict.MET, Judge.TESTS, check.id, tests=ids, doubt=doubt
+                )
+
+
+def _fails_without(check: Check, gates: GateContext) -> bool:
+    """Return whether a contract fails on the base with its tests, or under stub first."""
+    before = red_first.run_before(check, gates)
+    if before is not None and not before.passed:
+        return True
+    stubbed = stub_changes(gates.changes, gates.before_own_work, gates.is_test)
+    seen = earlier(check, gates, stubbed) if stubbed else None
+    return seen is not None and not seen.passed

@@ -1,0 +1,129 @@
+"""The separate author of tests: its answer, the mutants it gets, its visible files."""
+
+from dataclasses import replace
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+
+from runner.config.settings import Settings
+from runner.held_out.author import find_survivors, parse_answer
+from runner.held_out.part import AuthorTests
+from runner.held_out.store import FileRecord, HeldOutStore, make_store_id, needs_author
+from runner.model import Action, Change, Level, Proof, TestContract, Verdict, digest_of
+from runner.plan.document import read_plan
+
+CODE = b"""def half(x):
+    below = x < 0
+    if below:
+        raise ValueError
+    return x / 2
+"""
+TEST = "tests/test_half.py"
+CONTRACT = TestContract("TC-001", Level.UNIT, f"python -m pytest -q {TEST}")
+VISIBLE = FileRecord(items=(("A1", (f"{TEST}::test_half",)),), visible=TEST)
+
+
+def gates(*, contracts=(), note="", **more):
+    change = Change("app.py", Action.CREATE, 0o100644, None, digest_of(CODE), CODE)
+    proof = Proof("mutation", "mutation", "", Verdict.PASS, 0, 0.0, digest_of(b""), note=note)
+    told = {
+        "settings": Settings(),
+        "task": a_task(test_contracts=contracts),
+        "by_person": False,
+        "cancelled": Event(),
+        "proofs": (proof,),
+        "changes": (change,),
+        "before": lambda _path: None,
+        "after": lambda _path: CODE,
+        "is_test": lambda path: path.startswith("tests/"),
+    }
+    return SimpleNamespace(**(told | more))
+
+
+def is_noticed(changes):
+    return b"x <= 0" not in changes[0].content
+
+
+def test_mutants_that_no_test_notices_are_told_by_place_and_line():
+    [text] = find_survivors(gates(), is_noticed)
+    assert text.splitlines() == ["app.py:2 in half", "  - below = x < 0", "  + below = x <= 0"]
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({"settings": Settings(mutation="off")}, 0),
+        ({"by_person": True}, 0),
+        ({"contracts": (CONTRACT,)}, 0),  # the visible contract noticed all of them
+        ({"contracts": (CONTRACT,), "note": "not noticed: app.py:2"}, 1),
+        ({"contracts": (CONTRACT,), "note": "not noticed: app.py:5; no time"}, 0),
+    ],
+)
+def test_only_survivors_of_the_visible_contracts_are_tried_again(more, found):
+    assert len(list(find_survivors(gates(**more), is_noticed))) == found
+
+
+@pytest.mark.parametrize(
+    ("adds", "read", "wrong"),
+    [
+        (False, {"files": [TEST], "items": {}}, ["A1: name a test for it"]),
+        (True, {"files": [TEST], "items": {}}, []),
+        (True, {"files": [], "items": {}}, []),
+        (True, {"files": [TEST], "items": {"A7": [f"{TEST}::t"]}}, ["the task has no item A7"]),
+        (True, None, ['end with the JSON object {"files": […], "items": {…}}']),
+    ],
+)
+def test_who_adds_tests_names_no_test_for_every_item(adds, read, wrong):
+    assert parse_answer(read, {"A1": "half"}, adds=adds)[1] == wrong
+
+
+@pytest.mark.parametrize(
+    ("changes", "before", "found"),
+    [
+        ({TEST: b"test"}, None, 0),
+        ({TEST: b"tes"}, None, 1),
+        ({TEST: None}, b"test", 1),
+        ({}, None, 1),
+        ({}, b"test", 0),  # it landed before
+    ],
+)
+def test_a_visible_file_stays_as_its_author_wrote_it(changes, before, found):
+    made = [SimpleNamespace(path=path, content=content) for path, content in changes.items()]
+    tests = AuthorTests(((TEST, b"test"),))
+    assert len(list(tests.find_altered(made, lambda _path: before))) == found
+
+
+@pytest.fixture
+def store(tmp_path):
+    common = tmp_path / "git"
+    common.mkdir()
+    make_store_id(common)
+    return HeldOutStore.open(tmp_path / "state", common, "TASK-GRAPH.md", None)
+
+
+def a_task(**more):
+    (task,) = read_plan(b"## TASK-001: Half\n\n- Output files: `app.py`\n", "P").tasks
+    return replace(task, **{"test_author": "claude", **more})
+
+
+def test_visible_tests_are_those_that_a_contract_of_the_task_runs(store):
+    store.put("TASK-001", TEST, b"test", VISIBLE)
+    store.put("TASK-001", "tests/data.txt", b"1", FileRecord(visible=TEST))
+    store.put("TASK-001", "tests/test_held.py", b"test", FileRecord())
+    task = a_task(test_contracts=(CONTRACT,))
+    found = store.read_visible(task)
+    assert dict(found.files) == {TEST: b"test", "tests/data.txt": b"1"}
+    assert found.items == VISIBLE.items
+    assert not needs_author(task, store)
+    # A crash came before the plan had the contract: they are written again.
+    assert store.read_visible(a_task()) == AuthorTests()
+    assert needs_author(a_task(), store)
+    assert store.read_visible(a_task(test_author="", test_contracts=(CONTRACT,))) == AuthorTests()
+
+
+def test_survivors_are_those_of_one_proposal(store):
+    store.keep_survivors("TASK-001", "tree", ["app.py:2 in half", "app.py:5 in half"])
+    assert store.read_survivors("TASK-001", "tree") == "app.py:2 in half\napp.py:5 in half\n"
+    assert store.read_survivors("TASK-001", "other") == ""
+    assert store.read_survivors("TASK-002", "tree") == ""
