@@ -21,7 +21,7 @@ from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
 from runner.lazy_dataclass import dataclass
-from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict, digest_of
+from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
 from runner.secrets.redact import redact
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.held_out.naming import find_names
+from runner.held_out.names import find_names
 from runner.model import Action, Change
 
 HELD = "tests/test_acceptance.py"
