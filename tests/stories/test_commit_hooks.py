@@ -93,17 +93,24 @@ def pre_commit(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize(("text", "code"), [("fine", 0), ("FORBIDDEN", 1)])
-def test_pre_commit_is_a_gate_on_the_files_that_the_task_wrote(workplace, pre_commit, text, code):
+def test_pre_commit_is_a_gate_on_the_files_that_the_task_wrote(workplace, pre_commit):
     workplace.write({CONFIG: "repos: []\n", "old.txt": "FORBIDDEN\n"})
-    plan(workplace, text)
+    words = {"TASK-001": ("a.txt", "fine", "pass"), "TASK-002": ("b.txt", "FORBIDDEN", "fail")}
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[path], command=f"echo {text} > {path}")
+            for id_, (path, text, _) in words.items()
+        )
+    )
     ended = workplace.run("--review", "off", "--no-sandbox")
-    assert ended.code == code, ended.said
+    assert ended.code == 1, ended.said
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}
     assert "commit hooks" not in ended.err
-    proofs = [each["proof"] for each in workplace.happened("gate.completed", "TASK-001")]
-    gate = next(one for one in proofs if one["id"] == "gate:pre-commit")
-    assert gate["command"] == "pre-commit run --files a.txt"
-    assert gate["verdict"] == ("pass" if code == 0 else "fail")
+    for id_, (path, _, verdict) in words.items():
+        proofs = [each["proof"] for each in workplace.happened("gate.completed", id_)]
+        gate = next(one for one in proofs if one["id"] == "gate:pre-commit")
+        assert gate["command"] == f"pre-commit run --files {path}"
+        assert gate["verdict"] == verdict
 
 
 def test_a_file_that_is_named_like_an_option_becomes_none(workplace, pre_commit):

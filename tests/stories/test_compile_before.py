@@ -45,12 +45,15 @@ def test_types_that_no_compiler_checked_are_noted_in_the_checkpoint(workplace):
     assert "Notes: —\n" in second
 
 
-@pytest.mark.parametrize(
-    ("path", "wrong"),
-    [("a.ts", "const a: number = ;\n"), ("a.rs", "fn f() { let x = ; }\n")],
-)
-def test_broken_syntax_does_not_land_where_no_compiler_is_installed(workplace, path, wrong):
-    workplace.plan(a_task("TASK-001", blocks={path: wrong}, tests=[f"test -f {path}"]))
+def test_broken_syntax_does_not_land_where_no_compiler_is_installed(workplace):
+    wrong = {"a.ts": "const a: number = ;\n", "a.rs": "fn f() { let x = ; }\n"}
+    workplace.plan(
+        *(
+            a_task(f"TASK-00{n}", blocks={path: text}, tests=[f"test -f {path}"])
+            for n, (path, text) in enumerate(wrong.items(), 1)
+        )
+    )
     assert workplace.run().code == 1
-    assert workplace.statuses == {"TASK-001": "BLOCKED"}
-    assert f"{path}:1" in workplace.runner("show", "1").out
+    assert set(workplace.statuses.values()) == {"BLOCKED"}
+    for number, path in enumerate(wrong, 1):
+        assert f"{path}:1" in workplace.runner("show", f"{number}").out

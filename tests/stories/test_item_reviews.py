@@ -1,15 +1,11 @@
 """A second reader answers a task item by item, in a whole run."""
 
 import json
-import shlex
-import shutil
-import sys
-from pathlib import Path
 
 import pytest
+from agent_program import install_agent
 from workplace import a_task
 
-STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 CODE = ["def half(x):", "    if x < 0:", "        raise ValueError", "    return x / 2"]
 TESTS = [
     "import pytest",
@@ -41,34 +37,24 @@ def answer(**changed):
 
 
 @pytest.fixture
-def shop(workplace, alone, tmp_path, monkeypatch):
+def shop(workplace, tmp_path, monkeypatch):
     """Sets the person's agent, which builds and reviews, and a plan with two items."""
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
 
     def start(review, *, attempts=(GOOD,), **settings):
-        context = tmp_path / "desk"
-        context.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, context)
-        script = {"TASK-001": {"attempts": attempts, "review": review}}
-        (context / "script.json").write_text(json.dumps({"tasks": script}))
-        (context / "answer.md").write_text(review)
-        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
-        told = {
-            "agent_command": shlex.join(words),
-            "sandbox_read": [str(context)],
-            "sandbox": "auto" if shutil.which("bwrap") else "none",
+        context = tmp_path / "agent"
+        own = {
             "review": "auto",
             "plan_first": False,
             "mutation": "off",
             "attempts": 2,
             **settings,
         }
-        if line := told.get("review_command"):
-            told["review_command"] = line.format(context=context / "answer.md")
-        lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-        file = alone / "config/runner/runner.toml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(lines) + "\n")
+        if line := own.get("review_command"):
+            own["review_command"] = line.format(context=context / "answer.md")
+        script = {"TASK-001": {"attempts": attempts, "review": review}}
+        install_agent(workplace, context, script, **own)
+        (context / "answer.md").write_text(review)
         acceptance = "Acceptance:\n  - A1: a number is halved\n  - A2: below zero is refused"
         command = "python3 -m pytest -q test_app.py"
         workplace.plan(

@@ -28,23 +28,20 @@ def test_a_plan_that_holds_no_command_but_wants_an_agent_is_asked_about(workplac
     assert not called.exists()
 
 
-@pytest.mark.parametrize(
-    ("settings", "shown"),
-    [
+def test_so_is_what_the_repositorys_settings_choose(workplace, called):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
+    for settings, shown in (
         ('implementer = "codex"\n', "the agent program codex"),
         (
             'implementer = "model"\n[model]\nexecute = "openai:dear"\n',
             "a model, with your key: openai:dear",
         ),
         ('command = "touch owned"\n', "TASK-001: touch owned"),
-    ],
-)
-def test_so_is_what_the_repositorys_settings_choose(workplace, called, settings, shown):
-    workplace.commit({"runner.toml": settings})
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
-    ended = workplace.run(trust=False)
-    assert ended.code == 3
-    assert shown in ended.err
+    ):
+        workplace.commit({"runner.toml": settings})
+        ended = workplace.run(trust=False)
+        assert ended.code == 3
+        assert shown in ended.err
     assert not called.exists()
     assert not workplace.has("owned")
 
