@@ -141,19 +141,19 @@ test "$(git log -1 --format='%an <%ae>')" = "$1"
 OWN = "GIT_AUTHOR_NAME=Eve GIT_AUTHOR_EMAIL=e@x "
 
 
-def commits_as(workplace, before, who):
-    workplace.write({"commits.sh": COMMITS})
-    test = f"{before}sh commits.sh '{who}'"
-    workplace.write(
-        {"TASK-GRAPH.md": "# Shop\n\n" + a_task("TASK-001", blocks={"a.txt": "a"}, tests=[test])}
-    )
+def commits_as(workplace, *rows):
+    """A task for each identity that its test is to find, with words before its command."""
+    tasks = [
+        a_task(f"TASK-00{n}", blocks={f"{n}.txt": "a"}, tests=[f"{before}sh commits.sh '{who}'"])
+        for n, (before, who) in enumerate(rows, 1)
+    ]
+    workplace.write({"commits.sh": COMMITS, "TASK-GRAPH.md": "# Shop\n\n" + "\n".join(tasks)})
     workplace.git("add", "-A")
     workplace.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "plan")
 
 
-@pytest.mark.parametrize(("before", "who"), [("", "Ada <ada@example.org>"), (OWN, "Eve <e@x>")])
-def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace, before, who):
-    commits_as(workplace, before, who)
+def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace):
+    commits_as(workplace, ("", "Ada <ada@example.org>"), (OWN, "Eve <e@x>"))
     ended = workplace.run("--review", "off")
     assert ended.code == 0, ended.said
 
@@ -162,6 +162,6 @@ def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace, b
 def test_without_an_identity_they_find_a_neutral_one(workplace, words):
     for name in ("user.name", "user.email"):
         workplace.git("config", "--unset", name)
-    commits_as(workplace, "", "runner <runner@localhost>")
+    commits_as(workplace, ("", "runner <runner@localhost>"))
     ended = workplace.run("--review", "off", *words)
     assert ended.code == 0, ended.said

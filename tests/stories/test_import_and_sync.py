@@ -8,6 +8,7 @@ from contextlib import redirect_stderr
 from io import StringIO
 
 import pytest
+from built import copy
 from workplace import a_task
 
 from runner import effects
@@ -228,25 +229,23 @@ class Terminal(StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("typed", "proof"), [("=", "python -m pytest -q"), ("make it", "make it"), ("", "")]
-)
-def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(
-    workplace, monkeypatch, typed, proof
-):
+def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(workplace, monkeypatch):
     workplace.commit({"test_a.py": "import pytest\n", "specs/tasks.md": TASKS})
-    monkeypatch.setattr("sys.stdin", Terminal(typed + "\n"))
-    asked = Terminal()
-    with monkeypatch.context() as patch:
-        patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))
-        ended = workplace.runner("import", "specs/tasks.md")
-    assert ended.code == 0
-    assert asked.getvalue().count("which command tests them?") == 1
-    assert "(type `=` to use `python -m pytest -q`, which runs its tests)" in asked.getvalue()
-    plan = workplace.read("TASK-GRAPH.md")
-    assert (f"(unit): `{proof}`" in plan) == bool(proof)
-    again = workplace.runner("import", "specs/tasks.md")
-    assert "which command" not in again.said
+    for typed, proof in (("=", "python -m pytest -q"), ("make it", "make it"), ("", "")):
+        place = copy(workplace.root, workplace.root.with_name(f"shop {typed}"), workplace.home)
+        monkeypatch.setattr("sys.stdin", Terminal(typed + "\n"))
+        asked = Terminal()
+        with monkeypatch.context() as patch:
+            patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))  # noqa: B023 - called at once
+            ended = place.runner("import", "specs/tasks.md")
+        assert ended.code == 0
+        said = asked.getvalue()
+        assert said.count("which command tests them?") == 1
+        assert "(type `=` to use `python -m pytest -q`, which runs its tests)" in said
+        plan = place.read("TASK-GRAPH.md")
+        assert (f"(unit): `{proof}`" in plan) == bool(proof)
+        again = place.runner("import", "specs/tasks.md")
+        assert "which command" not in again.said
 
 
 def test_an_address_that_answers_no_http_is_told(workplace):

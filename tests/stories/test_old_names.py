@@ -96,10 +96,8 @@ def test_a_staged_write_is_staged_applied_edited_and_rejected(shop, monkeypatch)
         assert shop.read("a.txt") == left
 
 
-def test_old_settings_are_read(shop, alone):
-    folder = alone / "config" / "runner"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "runner.toml").write_text(
+def test_old_settings_and_words_are_read_and_only_a_terminal_is_told_of_the_new_name(shop):
+    shop.settle(
         'skills_folders = ["skills", "more"]\n'
         '[[permission]]\ntool = "write"\npattern = "docs/**"\naction = "deny"\n'
         '[mcp.files]\ncommand = "true"\n'
@@ -108,9 +106,10 @@ def test_old_settings_are_read(shop, alone):
     assert settings["skills_folders"]["value"] == ["skills", "more"]
     assert "docs/**" in str(settings)
     assert "files" in str(settings["mcp"]["value"])
+    # A task may be named where `plan` has commands below it.
+    assert "TASK-001" in shop.runner("plan", "TASK-001").said
+    assert shop.runner("plan", "ownership", "check").code in (0, 1)
 
-
-def test_only_a_terminal_is_told_of_the_new_name(shop):
     main, other = pty.openpty()
     ran = subprocess.run(
         [sys.executable, "-m", "runner", "list"],
@@ -125,8 +124,3 @@ def test_only_a_terminal_is_told_of_the_new_name(shop):
     assert said.strip() == "note: this command is now `runner status --list`"
     assert ran.stdout.startswith(b"TASK-001")
     assert shop.runner("list").err == ""
-
-
-def test_a_task_may_be_named_where_plan_has_commands_below_it(shop):
-    assert "TASK-001" in shop.runner("plan", "TASK-001").said
-    assert shop.runner("plan", "ownership", "check").code in (0, 1)

@@ -7,16 +7,13 @@ from workplace import Workplace, a_task
 ONE = a_task("TASK-001", "Greeting", blocks={"hello.txt": "hello\n"})
 
 
-def test_a_folder_without_git_is_told_to_git_init(tmp_path, alone):
+def test_a_folder_without_git_or_without_a_plan_is_told_to_make_one(tmp_path, alone, workplace):
     folder = Workplace(tmp_path / "plain", alone)
     folder.root.mkdir()
     ended = folder.run()
     assert ended.code == 2
     assert "this folder is not in a git repository" in ended.err
     assert ended.err.endswith("hint: git init\n")
-
-
-def test_a_repository_without_a_plan_is_told_to_init(workplace):
     ended = workplace.run()
     assert ended.code == 2
     assert "TASK-GRAPH.md not found" in ended.err

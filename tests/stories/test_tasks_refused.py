@@ -83,9 +83,11 @@ def test_a_secret_that_a_command_prints_is_shown_to_nobody(workplace):
     assert "[REDACTED:" in workplace.read("artifacts/build/journal.jsonl")
 
 
-def test_blocks_that_fail_their_test_contract_are_blocked_at_once(workplace):
+def test_blocks_that_fail_are_blocked_at_once_and_a_command_mends_its_work(workplace):
+    mends = 'grep -q "exit code 1" "$RUNNER_BRIEF" && echo 2 > b.txt || echo 1 > b.txt'
     workplace.plan(
-        a_task("TASK-001", "Bad sum", blocks={"a.txt": "1\n"}, tests=["grep -q 2 a.txt"])
+        a_task("TASK-001", "Bad sum", blocks={"a.txt": "1\n"}, tests=["grep -q 2 a.txt"]),
+        a_task("TASK-002", outputs=["b.txt"], command=mends, tests=["grep -q 2 b.txt"]),
     )
     ended = workplace.run()
     assert ended.code == 1
@@ -96,26 +98,13 @@ def test_blocks_that_fail_their_test_contract_are_blocked_at_once(workplace):
     assert workplace.git("show", "draft/TASK-001-bad-sum:a.txt") == "1"
     assert not workplace.has("a.txt")
     assert "BLOCKED TASK-001 (checks)" in ended.out
+    assert attempts(workplace, "TASK-002") == 2
+    assert "Attempt: 2" in workplace.git("log", "-1", "--format=%B", "HEAD~1")
+    assert workplace.branches == ["draft/TASK-001-bad-sum", "main"]
     workplace.edit_plan("1\n```", "2\n```")
     workplace.git("commit", "-qam", "mend")
     assert workplace.run().code == 0
     assert workplace.status_line("TASK-001") == "- Status: DONE"
-
-
-def test_attempt_two_mends_what_attempt_one_did_wrong(workplace):
-    workplace.plan(
-        a_task(
-            "TASK-001",
-            outputs=["a.txt"],
-            command='grep -q "exit code 1" "$RUNNER_BRIEF" && echo 2 > a.txt || echo 1 > a.txt',
-            tests=["grep -q 2 a.txt"],
-        )
-    )
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert attempts(workplace) == 2
-    assert "Attempt: 2" in workplace.git("log", "-1", "--format=%B", "HEAD~1")
-    assert workplace.branches == ["main"]
 
 
 # --- BLOCKED at once ------------------------------------------------------------------
