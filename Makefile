@@ -14,10 +14,10 @@ CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readin
   regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
   regressions_together rewritten_commits tasks_demo \
   task_types tests_frozen tests_notice swallowed_exits said_at_once grades_of_done kept_apart \
-  default_gates evidence declared_secrets blocks_that_undo bookings_changes bookings_proof \
+  default_gates evidence declared_secrets bookings_changes bookings_proof \
   plan_meanwhile plan_phases staged_by_hand what_was_said trust_of_agents coverage_again \
-  manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew known_tree keys_in_names \
-  links_of_a_clone descriptors drafts_screened scans_behind everywhere)
+  manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew \
+  scans_behind everywhere)
 
 # Where it is set, each process of each test would compile the product anew: twice the time of a clean clone.
 unexport PYTHONDONTWRITEBYTECODE

@@ -301,6 +301,15 @@ def test_texts_of_the_environment_become_values(house, variable, text, name, val
     assert getattr(house.load().settings, name) == value
 
 
+@pytest.mark.parametrize(
+    ("written", "means"),
+    [('"all"', "all"), ("true", "all"), ('"never"', "never"), ("false", "never")],
+)
+def test_when_all_is_verified_may_be_written_as_it_was_once(house, written, means):
+    house.repository(f"verify_at_end = {written}\n")
+    assert house.load().settings.verify_at_end == means
+
+
 def test_a_repository_cannot_point_at_a_plan_outside(house):
     house.repository('task_graph = "../other/TASK-GRAPH.md"\n')
     assert house.refusal().message == "task_graph must be a path inside the repository"

@@ -38,3 +38,13 @@ def on_the_cluster(at_home, request, monkeypatch):
 
     cluster = request.getfixturevalue("shared_cluster")
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(cluster))
+
+
+@pytest.fixture
+def drafter(workplace, tmp_path_factory):
+    """A program that gives one canned answer after the other; what it was asked is kept."""
+    from wish_drafts import CannedDrafter
+
+    canned = CannedDrafter(tmp_path_factory.mktemp("drafter"))
+    workplace.settle(command=f"python3 {canned.program}", sandbox="none")
+    return canned

@@ -74,3 +74,9 @@ def fails(failure, message, **said):
 
 OVERLOADED = fails(Failure.TRANSIENT, "the provider is overloaded")
 A_CALL = Usage(input_tokens=500, output_tokens=100, dollars=0.25, tool_calls=4)
+
+
+def lingers(context):
+    """A session that goes on until somebody ends it, and says so as every implementer does."""
+    assert context.cancelled.wait(30)
+    return WorkResult(findings=(Finding("implementer", "the session was cancelled"),))

@@ -1,37 +1,21 @@
 """A scripted agent program builds tasks: planned, enclosed, held to its plan, and not believed."""
 
-import json
-import shlex
-import shutil
-import sys
-from pathlib import Path
-
 import pytest
+from agent_program import install_agent
 from workplace import a_task
 
-STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 GOOD = {"write": "app.py", "lines": ["def one():", "    return 1"]}
 TESTED = 'python3 -c "import app; assert app.one() == 1"'
 
 
 @pytest.fixture
-def agent(workplace, alone, tmp_path, monkeypatch):
-    """Sets the person's agent: the stand-in with a script, in the sandbox where there is one."""
+def agent(workplace, tmp_path, monkeypatch):
+    """Sets the person's agent: the stand-in with a script."""
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
     monkeypatch.setenv("RUNNER_JOBS", "1")
 
-    def script(tasks, *, sandbox="auto", **settings):
-        context = tmp_path / "desk"
-        context.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, context)
-        (context / "script.json").write_text(json.dumps({"tasks": tasks}))
-        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
-        told = {"agent_command": shlex.join(words), "sandbox_read": [str(context)], **settings}
-        told["sandbox"] = sandbox if shutil.which("bwrap") else "none"
-        lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-        file = alone / "config/runner/runner.toml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(lines) + "\n")
+    def script(tasks, **settings):
+        install_agent(workplace, tmp_path / "agent", tasks, **settings)
         return workplace
 
     return script

@@ -1,6 +1,5 @@
 """What stays of an agent's work when its last attempts come to nothing, and what is said of it."""
 
-import pytest
 from scripted_agent import OVERLOADED, Script, writes
 from workplace import a_task
 
@@ -169,27 +168,33 @@ def test_a_program_that_is_not_there_is_missed_before_an_attempt(workplace, monk
     assert workplace.happened("task.approved") == [], "it is not there yet"
 
 
-@pytest.mark.parametrize("kept", ["", "committed to", "amended", "checked out"])
-def test_a_draft_that_nobody_touched_goes_when_its_task_is_done(workplace, kept):
+def test_a_draft_that_nobody_touched_goes_when_its_task_is_done(workplace):
+    cases = ("untouched", "committed to", "amended", "checked out")
+    drafts = {f"TASK-00{n}": f"draft/TASK-00{n}-work" for n in range(1, 5)}
     workplace.plan(
-        a_task("TASK-001", outputs=["a.txt"], command="echo bad > a.txt", tests=["grep good a.txt"])
+        *(
+            a_task(id_, outputs=[id_], command=f"echo bad > {id_}", tests=[f"grep good {id_}"])
+            for id_ in drafts
+        )
     )
     assert workplace.run().code == 1
-    tip = workplace.git("rev-parse", "draft/TASK-001-work")
-    beside = workplace.root.parent / "beside"
-    if kept:
-        workplace.git("worktree", "add", "-q", str(beside), "draft/TASK-001-work")
-        word = ["--amend", "-m", "better"] if kept == "amended" else ["-m", "mine"]
-        if kept != "checked out":
+    for kept, (id_, draft) in zip(cases, drafts.items(), strict=True):
+        beside = workplace.root.parent / id_
+        if kept != "untouched":
+            workplace.git("worktree", "add", "-q", str(beside), draft)
+        if kept in ("committed to", "amended"):
+            word = ["--amend", "-m", "better"] if kept == "amended" else ["-m", "mine"]
             workplace.git("-C", str(beside), "commit", "-q", "--allow-empty", *word)
-            tip = workplace.git("rev-parse", "draft/TASK-001-work")
             workplace.git("worktree", "remove", str(beside))
-    workplace.edit_plan("echo bad", "echo good")
+    tips = {id_: workplace.git("rev-parse", draft) for id_, draft in drafts.items()}
+    for id_ in drafts:
+        workplace.edit_plan(f"echo bad > {id_}", f"echo good > {id_}")
     ended = workplace.run()
-    assert (ended.code, workplace.statuses) == (0, {"TASK-001": "DONE"}), ended.said
-    assert ("draft/TASK-001-work" in workplace.branches) is bool(kept)
-    assert not kept or workplace.git("rev-parse", "draft/TASK-001-work") == tip
-    assert "draft/TASK-001" not in workplace.runner("show", "1").out
+    assert (ended.code, set(workplace.statuses.values())) == (0, {"DONE"}), ended.said
+    for kept, (id_, draft) in zip(cases, drafts.items(), strict=True):
+        assert (draft in workplace.branches) is (kept != "untouched"), kept
+        assert kept == "untouched" or workplace.git("rev-parse", draft) == tips[id_], kept
+        assert draft not in workplace.runner("show", id_).out
     assert workplace.git("for-each-ref", "refs/runner/drafts") == ""
 
 

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from scripted_agent import A_CALL, ALONE, OVERLOADED, Script, writes
 from workplace import a_task
 
@@ -177,63 +176,71 @@ def test_a_run_whose_minutes_are_over_ends_what_goes_on_and_may_be_run_again(
 # --- what it cost ---------------------------------------------------------------------
 
 
-@pytest.fixture
-def paid(workplace, monkeypatch):
+def test_what_was_used_is_said_wherever_somebody_looks_and_in_the_manifest(workplace, monkeypatch):
     bad = writes({"a.txt": "bad\n"}, usage=A_CALL)
     good = writes({"a.txt": "good\n"}, usage=A_CALL)
     Script({"TASK-001": [bad, good]}).installed(monkeypatch)
     one_task(workplace)
     assert workplace.run().code == 0
-    return workplace
-
-
-def test_what_was_used_is_said_wherever_somebody_looks(paid):
     used = "1,200 tokens, $0.50, 8 tool calls"
-    assert f"used so far: {used}" in paid.runner("status").out
-    status = paid.runner("status", "--json").document
+    assert f"used so far: {used}" in workplace.runner("status").out
+    status = workplace.runner("status", "--json").document
     assert status["usage"]["tokens"] == status["tasks"][0]["usage"]["tokens"] == 1200
-    assert used in paid.runner("evidence", "TASK-001").out
-    evidence = paid.runner("evidence", "TASK-001", "--json").document
+    assert used in workplace.runner("evidence", "TASK-001").out
+    evidence = workplace.runner("evidence", "TASK-001", "--json").document
     assert evidence["evidence"]["usage"]["dollars"] == 0.5
-    assert f"Cost: {used}\n" in paid.read("artifacts/build/CHECKPOINT.md")
+    assert f"Cost: {used}\n" in workplace.read("artifacts/build/CHECKPOINT.md")
 
-
-def test_each_run_leaves_a_manifest(paid):
-    (file,) = (paid.root / "artifacts/build/runs").glob("*.json")
+    (file,) = (workplace.root / "artifacts/build/runs").glob("*.json")
     said = json.loads(file.read_text())
     assert (said["kind"], said["exit"]) == ("manifest", 0)
     assert said["usage"]["toolCalls"] == 8
-    assert said["headAfter"] == paid.head
+    assert said["headAfter"] == workplace.head
     assert said["settings"]["review"] == "off"
     (task,) = said["tasks"]
     assert (task["id"], task["status"]) == ("TASK-001", "DONE")
     assert [one["ending"] for one in task["attempts"]] == ["failed", "passed"]
     assert [one["usage"]["tokens"] for one in task["attempts"]] == [600, 600]
-    assert paid.dirt == []
+    assert workplace.dirt == []
 
 
-@pytest.mark.parametrize(
-    ("field", "used"),
-    [
-        ((), ["small", "middle", "strong"]),
-        (("Model: middle",), ["middle", "strong", "strong"]),
-        (("Model: `other-1`",), ["other-1"] * 3),
-    ],
-)
-def test_a_stronger_model_follows_a_failed_proof(workplace, monkeypatch, tmp_path, field, used):
+def test_a_stronger_model_follows_a_failed_proof(workplace, monkeypatch, tmp_path):
+    rows = {
+        "TASK-001": ((), ["small", "middle", "strong"]),
+        "TASK-002": (("Model: middle",), ["middle", "strong", "strong"]),
+        "TASK-003": (("Model: `other-1`",), ["other-1"] * 3),
+    }
     for name, value in {**ALONE, "IMPLEMENTER": "agent"}.items():
         monkeypatch.setenv(f"RUNNER_{name}", value)
     told = tmp_path / "told"
+    told.mkdir()
     program = tmp_path / "my-agent"
-    program.write_text(f'#!/bin/sh\necho "$RUNNER_MODEL" >> {told}; wc -l < {told} > a.txt\n')
+    program.write_text(
+        f'#!/bin/sh\ntold={told}/$RUNNER_TASK\necho "$RUNNER_MODEL" >> $told\n'
+        "wc -l < $told > $RUNNER_TASK.txt\n"
+    )
     program.chmod(0o755)
     monkeypatch.setenv("RUNNER_AGENT_COMMAND", str(program))
     monkeypatch.setenv("RUNNER_MODEL_ESCALATE", "small middle strong")
-    fields = [*field, "Implementer: agent"]
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=["grep -q 3 a.txt"], fields=fields))
+    monkeypatch.setenv("RUNNER_JOBS", "1")  # so that nothing is proven again on a moved branch
+    workplace.plan(
+        *(
+            a_task(
+                id_,
+                outputs=[f"{id_}.txt"],
+                tests=[f"grep -q 3 {id_}.txt"],
+                fields=[*fields, "Implementer: agent"],
+            )
+            for id_, (fields, _) in rows.items()
+        )
+    )
     shown = workplace.run(trust=False).err
-    assert (f"model {used[0]}" in shown) is bool(field), shown
+    assert ["model middle" in shown, "model other-1" in shown, "model small" in shown] == [
+        *(True, True, False)
+    ], shown
     ended = workplace.run()
-    assert (ended.code, told.read_text().split()) == (0, used), ended.said
-    assert f"TASK-001 started (attempt 3, agent, {used[-1]})" in ended.err
-    assert [one["model"] for one in workplace.happened("attempt.started")] == used
+    assert ended.code == 0, ended.said
+    for id_, (_, used) in rows.items():
+        assert (told / id_).read_text().split() == used, id_
+        assert f"{id_} started (attempt 3, agent, {used[-1]})" in ended.err
+        assert [one["model"] for one in workplace.happened("attempt.started", id_)] == used

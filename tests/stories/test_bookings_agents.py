@@ -8,20 +8,18 @@ caught each time, told, mended or held, and what comes out is the same working s
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from agent_program import install_agent
 
 from runner.implementers.unified_diff import apply_patch
 from runner.process.sandbox import choose_sandbox
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings"
-STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 BLOCK = re.compile(r"^```(\w+) file=(\S+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 RULE = "one.start < other.end and other.start < one.end"
 TOUCHING = "one.start <= other.end and other.start <= one.end"
@@ -107,17 +105,10 @@ def script_of(files):
 class Agency:
     """A shop of bookings, and the agent that is to build it."""
 
-    def __init__(self, shop, home, context):
+    def __init__(self, shop, context):
         self.shop, self.context = shop, context
-        context.mkdir()
-        shutil.copy(STAND_IN, context)
-        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
-        settings = home / "config/runner/runner.toml"
-        settings.parent.mkdir(parents=True, exist_ok=True)
-        told = {"agent_command": shlex.join(words), "sandbox_read": [str(context)], "backoff": 0}
-        told |= {"jobs": 2, "contract_examples": 5, "verify_at_end": False}
-        lines = [f"{name} = {json.dumps(value)}\n" for name, value in told.items()]
-        settings.write_text("".join(lines))
+        settings = {"backoff": 0, "jobs": 2, "contract_examples": 5, "verify_at_end": False}
+        install_agent(shop, context, {}, **settings)
         text, self.files = without_blocks((EXAMPLE / "TASK-GRAPH.md").read_text("utf-8"))
         assert "file=" not in text
         for name in ("FILE_OWNERSHIP_MAP.md", "PATTERN_INDEX.md"):
@@ -137,10 +128,10 @@ class Agency:
 
 
 @pytest.fixture
-def agency(workplace, alone, tmp_path):
+def agency(workplace, tmp_path):
     if not choose_sandbox("auto").encloses:
         pytest.skip("an agent is not run without bubblewrap")
-    return Agency(workplace, alone, tmp_path / "desk")
+    return Agency(workplace, tmp_path / "agent")
 
 
 @pytest.mark.nightly(

@@ -123,7 +123,7 @@ def test_a_coverage_just_missed_names_the_lines_and_one_line_less_is_enough(serv
 
 
 @pytest.mark.nightly(sibling="tests/app/test_app_prove.py::test_without_a_journal_the_commits_tell")
-def test_the_finished_service_is_proven_again_told_by_a_clone_and_not_weakened(service, tmp_path):
+def test_the_finished_service_is_proven_again_told_by_a_clone_and_not_weakened(service):
     ended = service.run("--no-verify-at-end")
     assert ended.code == 0, ended.said
     assert set(service.statuses.values()) == {"DONE"}
@@ -132,8 +132,7 @@ def test_the_finished_service_is_proven_again_told_by_a_clone_and_not_weakened(s
     assert (said.code, said.document["passed"]) == (0, True), said.said
     assert (said.document["shortfalls"], said.document["notDone"]) == ([], [])
 
-    service.git("clone", "-q", str(service.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", service.home)
+    clone = service.cloned()
     assert not clone.has("artifacts/build/journal.jsonl")
     for task in service.statuses:
         assert_same_evidence(evidence(service, task), evidence(clone, task))

@@ -10,41 +10,29 @@ from runner.process.sandbox import choose_sandbox
 
 @pytest.fixture
 def bounded(workplace, monkeypatch):
-    file = workplace.home / "config/runner/runner.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text('processors = 2\ndisk = "10GB"\nio = "50MB/s"\n')
+    workplace.settle('processors = 2\ndisk = "10GB"\nio = "50MB/s"\n')
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, fields=(NO_PROOF,)))
     monkeypatch.setattr(cgroups, "our_grounds", Grounds)
     return workplace
 
 
-def test_a_run_says_once_what_nothing_holds_and_goes_on(bounded):
+def test_a_run_and_doctor_say_what_nothing_holds_and_go_on(bounded):
     ended = bounded.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert ended.said.count("processors is not enforced: no cgroup can be created for it here") == 1
     assert ended.said.count("disk is not enforced") == ended.said.count("io is not enforced") == 1
-
-
-def test_doctor_says_it_too(bounded):
     said = bounded.runner("doctor").out
     assert "processors is not enforced" in said
     assert "io is not enforced" in said
-
-
-def test_a_repository_bounds_nothing(bounded):
+    # A repository bounds nothing, and a bound that is none is refused with its line.
     bounded.write({"runner.toml": "processors = 64\n"})
     shown = bounded.runner("settings")
     assert "processors is ignored: only your own settings" in shown.said
-
-
-@pytest.mark.parametrize(
-    "line", ["processors = 0", 'io = "50MB"', 'io = "fast/s"', 'disk = "much"']
-)
-def test_a_bound_that_is_none_is_refused_with_its_line(bounded, line):
     file = bounded.home / "config/runner/runner.toml"
-    file.write_text(f"{line}\n")
-    ended = bounded.runner("settings")
-    assert (ended.code, "runner.toml:1" in ended.err) == (2, True), ended.err
+    for line in ("processors = 0", 'io = "50MB"', 'io = "fast/s"', 'disk = "much"'):
+        file.write_text(f"{line}\n")
+        ended = bounded.runner("settings")
+        assert (ended.code, "runner.toml:1" in ended.err) == (2, True), ended.err
 
 
 def test_an_implementers_command_that_reads_what_the_sandbox_hides_is_told_the_setting(workplace):

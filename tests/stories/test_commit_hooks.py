@@ -93,17 +93,24 @@ def pre_commit(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize(("text", "code"), [("fine", 0), ("FORBIDDEN", 1)])
-def test_pre_commit_is_a_gate_on_the_files_that_the_task_wrote(workplace, pre_commit, text, code):
+def test_pre_commit_is_a_gate_on_the_files_that_the_task_wrote(workplace, pre_commit):
     workplace.write({CONFIG: "repos: []\n", "old.txt": "FORBIDDEN\n"})
-    plan(workplace, text)
+    words = {"TASK-001": ("a.txt", "fine", "pass"), "TASK-002": ("b.txt", "FORBIDDEN", "fail")}
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[path], command=f"echo {text} > {path}")
+            for id_, (path, text, _) in words.items()
+        )
+    )
     ended = workplace.run("--review", "off", "--no-sandbox")
-    assert ended.code == code, ended.said
+    assert ended.code == 1, ended.said
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}
     assert "commit hooks" not in ended.err
-    proofs = [each["proof"] for each in workplace.happened("gate.completed", "TASK-001")]
-    gate = next(one for one in proofs if one["id"] == "gate:pre-commit")
-    assert gate["command"] == "pre-commit run --files a.txt"
-    assert gate["verdict"] == ("pass" if code == 0 else "fail")
+    for id_, (path, _, verdict) in words.items():
+        proofs = [each["proof"] for each in workplace.happened("gate.completed", id_)]
+        gate = next(one for one in proofs if one["id"] == "gate:pre-commit")
+        assert gate["command"] == f"pre-commit run --files {path}"
+        assert gate["verdict"] == verdict
 
 
 def test_a_file_that_is_named_like_an_option_becomes_none(workplace, pre_commit):
@@ -134,19 +141,19 @@ test "$(git log -1 --format='%an <%ae>')" = "$1"
 OWN = "GIT_AUTHOR_NAME=Eve GIT_AUTHOR_EMAIL=e@x "
 
 
-def commits_as(workplace, before, who):
-    workplace.write({"commits.sh": COMMITS})
-    test = f"{before}sh commits.sh '{who}'"
-    workplace.write(
-        {"TASK-GRAPH.md": "# Shop\n\n" + a_task("TASK-001", blocks={"a.txt": "a"}, tests=[test])}
-    )
+def commits_as(workplace, *rows):
+    """A task for each identity that its test is to find, with words before its command."""
+    tasks = [
+        a_task(f"TASK-00{n}", blocks={f"{n}.txt": "a"}, tests=[f"{before}sh commits.sh '{who}'"])
+        for n, (before, who) in enumerate(rows, 1)
+    ]
+    workplace.write({"commits.sh": COMMITS, "TASK-GRAPH.md": "# Shop\n\n" + "\n".join(tasks)})
     workplace.git("add", "-A")
     workplace.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "plan")
 
 
-@pytest.mark.parametrize(("before", "who"), [("", "Ada <ada@example.org>"), (OWN, "Eve <e@x>")])
-def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace, before, who):
-    commits_as(workplace, before, who)
+def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace):
+    commits_as(workplace, ("", "Ada <ada@example.org>"), (OWN, "Eve <e@x>"))
     ended = workplace.run("--review", "off")
     assert ended.code == 0, ended.said
 
@@ -155,6 +162,6 @@ def test_tests_that_commit_find_the_persons_identity_in_the_sandbox(workplace, b
 def test_without_an_identity_they_find_a_neutral_one(workplace, words):
     for name in ("user.name", "user.email"):
         workplace.git("config", "--unset", name)
-    commits_as(workplace, "", "runner <runner@localhost>")
+    commits_as(workplace, ("", "runner <runner@localhost>"))
     ended = workplace.run("--review", "off", *words)
     assert ended.code == 0, ended.said

@@ -3,31 +3,33 @@
 import shutil
 
 import pytest
+from built import copy
 from workplace import a_task
 
 BROKEN = 'package shop\n\nfunc Old() int {\n\treturn "one"\n}\n'
 GOOD = "package shop\n\nconst Price = 1\n"
-BAD = 'package shop\n\nconst Price int = "n"\n'
+BAD = 'package shop\n\nconst Cost int = "n"\n'
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
-@pytest.mark.parametrize(
-    ("code", "strict", "status"),
-    [(GOOD, "", "DONE"), (BAD, "", "BLOCKED"), (GOOD, "strict = true\n", "BLOCKED")],
-    ids=["beside it", "one more", "strict counts it"],
-)
-def test_old_errors_of_the_compiler_refuse_nothing(workplace, code, strict, status):
-    workplace.write({"go.mod": "module shop\n\ngo 1.19\n", "old.go": BROKEN, "runner.toml": strict})
-    workplace.commit()
-    workplace.plan(
-        a_task("TASK-001", "Price", blocks={"price.go": code}, tests=["grep -q Price price.go"])
+def test_old_errors_of_the_compiler_refuse_nothing_but_with_strict(workplace):
+    workplace.write({"go.mod": "module shop\n\ngo 1.19\n", "old.go": BROKEN})
+    good = a_task("TASK-001", blocks={"price.go": GOOD}, tests=["grep -q Price price.go"])
+    bad = a_task(
+        "TASK-002", needs=["TASK-001"], blocks={"cost.go": BAD}, tests=["grep -q Cost cost.go"]
     )
+    workplace.plan(good, bad)
+    strict = copy(workplace.root, workplace.root.with_name("strict"), workplace.home)
     said = workplace.run()
-    assert workplace.statuses == {"TASK-001": status}, said
-    if status == "BLOCKED":
-        assert "compile failed" in said.out + said.err
-    recorded = status == "DONE"  # a run that built nothing leaves its statuses uncommitted
-    assert workplace.dirt == ([] if recorded else [" M TASK-GRAPH.md", "?? artifacts/"])
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}, said
+    assert "compile failed" in said.said
+    assert workplace.dirt == []
+    strict.commit({"runner.toml": "strict = true\n"})
+    said = strict.run()
+    assert strict.statuses == {"TASK-001": "BLOCKED", "TASK-002": "PENDING"}, said
+    assert "compile failed" in said.said
+    # A run that built nothing leaves its statuses uncommitted.
+    assert strict.dirt == [" M TASK-GRAPH.md", "?? artifacts/"]
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="Node is not installed")
@@ -45,12 +47,15 @@ def test_types_that_no_compiler_checked_are_noted_in_the_checkpoint(workplace):
     assert "Notes: —\n" in second
 
 
-@pytest.mark.parametrize(
-    ("path", "wrong"),
-    [("a.ts", "const a: number = ;\n"), ("a.rs", "fn f() { let x = ; }\n")],
-)
-def test_broken_syntax_does_not_land_where_no_compiler_is_installed(workplace, path, wrong):
-    workplace.plan(a_task("TASK-001", blocks={path: wrong}, tests=[f"test -f {path}"]))
+def test_broken_syntax_does_not_land_where_no_compiler_is_installed(workplace):
+    wrong = {"a.ts": "const a: number = ;\n", "a.rs": "fn f() { let x = ; }\n"}
+    workplace.plan(
+        *(
+            a_task(f"TASK-00{n}", blocks={path: text}, tests=[f"test -f {path}"])
+            for n, (path, text) in enumerate(wrong.items(), 1)
+        )
+    )
     assert workplace.run().code == 1
-    assert workplace.statuses == {"TASK-001": "BLOCKED"}
-    assert f"{path}:1" in workplace.runner("show", "1").out
+    assert set(workplace.statuses.values()) == {"BLOCKED"}
+    for number, path in enumerate(wrong, 1):
+        assert f"{path}:1" in workplace.runner("show", f"{number}").out

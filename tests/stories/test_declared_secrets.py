@@ -45,9 +45,7 @@ def forms():
 @pytest.fixture
 def leaking(workplace, monkeypatch):
     monkeypatch.setenv("SHOP_KEY", VALUE)
-    settings = workplace.home / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('secrets = ["SHOP_KEY"]\n')
+    workplace.settle('secrets = ["SHOP_KEY"]\n')
     workplace.write({"prints.py": PRINTS})
     return workplace
 
@@ -187,3 +185,55 @@ def test_what_a_person_says_is_written_down_without_it(leaking):
         assert VALUE.encode() not in content, name
     reasons = [event["reason"] for event in leaking.happened("write.rejected")]
     assert reasons == ["not with [REDACTED:secret]"]
+
+
+# --- in the names of files -----------------------------------------------------------------------
+
+
+def a_key():
+    return "ghp" + "_" + "".join(chr(ord("a") + n % 26) + str(n % 10) for n in range(7, 25))
+
+
+@pytest.mark.parametrize("outputs", ["a.txt", "any"])
+def test_a_key_that_a_command_names_a_file_by_is_kept_nowhere(workplace, monkeypatch, outputs):
+    half = len(a_key()) // 2
+    parts = a_key()[:half], a_key()[half:]
+    line = f"echo bad > a.txt; touch {parts[0]}$(printf {parts[1]})"
+    unproven = ["Proof: none — a mark"]
+    workplace.plan(a_task("TASK-001", outputs=[outputs], command=line, fields=unproven))
+    ended = workplace.run("--no-sandbox", "--review", "off")
+    assert ended.code == 1
+    assert a_key() not in ended.said
+    build = workplace.root / "artifacts/build"
+    told = [path for path in build.rglob("*") if path.is_file() and path.stat().st_size]
+    assert not [path for path in told if a_key().encode() in path.read_bytes()]
+    drafts = workplace.git("for-each-ref", "--format=%(refname)", "refs/heads/draft").split()
+    assert drafts
+    for draft in drafts:
+        assert a_key() not in workplace.git("log", "-1", "--format=%B", "--name-only", draft)
+
+
+# --- in a draft ----------------------------------------------------------------------------------
+
+REST = "p_1b6tQ0zX9pLk" + "3mVn8cRw5yDf" + "Gh2jAeS7uKiT"
+HALF_DONE = f"""\
+## TASK-001: half done
+
+- Output files: `a.*`
+- Command: sh -c 'echo half > a.txt; printf "gh%s" {REST} > a.env; echo x > other.txt; exit 1'
+- Budget: 1 attempt
+- Test contracts:
+  - TC-001 (unit): `true`
+"""
+
+
+def test_the_draft_of_a_command_that_failed_holds_no_secret_and_nothing_out_of_scope(workplace):
+    workplace.plan(HALF_DONE)
+    said = workplace.run("--sandbox", "none")
+    assert said.code == 1, said.said
+    (branch,) = [one for one in workplace.branches if one.startswith("draft/")]
+    assert workplace.git("show", f"{branch}:a.txt") == "half"
+    kept = workplace.git("ls-tree", "--name-only", branch).splitlines()
+    assert "a.env" not in kept
+    assert "other.txt" not in kept
+    assert f"gh{REST}".encode() not in workplace.objects()

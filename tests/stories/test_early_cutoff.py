@@ -1,6 +1,7 @@
 """What is STALE through another task alone is proven again, once that offers the same."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from built import build, copy
@@ -32,7 +33,23 @@ def built(template, tmp_path, alone):
 
 
 def test_a_comment_leaves_those_behind_it_done(built):
+    copied = copy(built.root, built.root.parent / "said", built.home)
+    said = copied.runner("change", "TASK-001", "clarify the rule", "--yes").out
+    assert "runner approve TASK-001\ndependents are re-tested, and rebuilt only if" in said
+    told = copied.runner("why", "TASK-003").out
+    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
+    assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
+
     since = changed(built, COMMENTED)
+    said = built.run("--dry-run").out.splitlines()
+    may = "may be released by early cut-off: "
+    assert [line for line in said if line.startswith(may)] == [
+        f"{may}TASK-002 API — if the interface of TASK-001 stays the same",
+        f"{may}TASK-003 Page — if the interface of TASK-002 stays the same",
+    ]
+    seen = built.run("--dry-run", "--json").document
+    assert seen["mayBeReleased"] == {"TASK-002": "TASK-001", "TASK-003": "TASK-002"}
+
     ended = built.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert set(built.statuses.values()) == {"DONE"}
@@ -46,15 +63,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
     assert "none of its files changed" in built.runner("why", "TASK-003").out
 
 
-def test_it_is_said_what_to_approve_and_what_follows_by_itself(built):
-    said = built.runner("change", "TASK-001", "clarify the rule", "--yes").out
-    assert "runner approve TASK-001\ndependents are re-tested, and rebuilt only if" in said
-    told = built.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
-    assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
-
-
-def test_other_exports_leave_those_behind_it_stale_and_say_which(built):
+def test_other_exports_leave_those_behind_it_stale_until_a_person_approves(built):
     since = changed(built, ANOTHER)
     ended = built.run("--no-sandbox")
     assert ended.code == 3, ended.said
@@ -66,11 +75,6 @@ def test_other_exports_leave_those_behind_it_stale_and_say_which(built):
     count = len(built.happened("task.staled", "TASK-002"))
     built.run("--no-sandbox")
     assert len(built.happened("task.staled", "TASK-002")) == count
-
-
-def test_after_approval_only_what_must_is_built_and_the_rest_of_the_chain_follows(built):
-    changed(built, ANOTHER)
-    built.run("--no-sandbox")
     built.runner("approve", "TASK-002", "--reuse")
     since = len(built.events)
     ended = built.run("--no-sandbox")
@@ -191,31 +195,16 @@ def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
     assert built.read("rules.py") == COMMENTED
 
 
-def test_at_a_terminal_what_is_there_may_be_kept_and_proven(built):
+def test_at_a_terminal_it_may_stay_stale_or_be_kept_and_proven(built):
     since = len(built.events)
+    left = copy(built.root, built.root.with_name("left"), built.home)
+    assert at_terminal(left, "l")[1] == 3
+    assert modes(left, since) == []
+    assert set(left.statuses.values()) == {"STALE"}
     assert at_terminal(built, "x", "t")[1] == 0
     assert {mode for _, mode in modes(built, since)} == {"prove"}
     assert built.read("rules.py") == RULES
     assert set(built.statuses.values()) == {"DONE"}
-
-
-def test_at_a_terminal_it_may_stay_stale(built):
-    since = len(built.events)
-    assert at_terminal(built, "l")[1] == 3
-    assert modes(built, since) == []
-    assert set(built.statuses.values()) == {"STALE"}
-
-
-def test_a_dry_run_says_what_may_be_released(built):
-    changed(built, COMMENTED)
-    said = built.run("--dry-run").out.splitlines()
-    may = "may be released by early cut-off: "
-    assert [line for line in said if line.startswith(may)] == [
-        f"{may}TASK-002 API — if the interface of TASK-001 stays the same",
-        f"{may}TASK-003 Page — if the interface of TASK-002 stays the same",
-    ]
-    seen = built.run("--dry-run", "--json").document
-    assert seen["mayBeReleased"] == {"TASK-002": "TASK-001", "TASK-003": "TASK-002"}
 
 
 def test_a_dry_run_promises_nothing_that_waits_for_a_person(built):
@@ -277,3 +266,16 @@ def test_what_nobody_builds_is_proven_again_as_it_is(workplace):
     assert workplace.runner("approve", "TASK-001", "--reuse").code == 0
     assert workplace.run().code == 0
     assert workplace.statuses == {"TASK-001": "DONE"}
+
+
+def test_no_command_leaves_a_file_or_a_pipe_open(workplace):
+    workplace.write(FILES)
+    workplace.plan(*tasks())
+    assert workplace.run("--no-sandbox").code == 0
+    changed(workplace, COMMENTED)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    assert workplace.run("--no-sandbox").code == 0
+    for words in (("impact", "made/rules.py"), ("why", "TASK-002"), ("status",), ("ownership",)):
+        workplace.runner(*words)
+    workplace.runner("undo", "TASK-003", "--yes")
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before

@@ -270,9 +270,7 @@ def test_a_task_is_cancelled_and_the_others_go_on(both):
 
 
 def reviewed(place):
-    settings = place.home / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text('review_at = "write"\n')
+    place.settle('review_at = "write"\n')
     line = "echo 'A = 1' > a.py"
     place.plan(a_task("TASK-001", outputs=["a.py"], command=line, tests=["test -s a.py"]))
     runs(place, "--review", "prompt", code=3)

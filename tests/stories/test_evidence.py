@@ -1,7 +1,7 @@
 """What DONE rests on, told by the journal, and in a clone by the commits alone."""
 
 import pytest
-from workplace import Workplace, a_task
+from workplace import a_task
 
 PLAN = (
     a_task("TASK-001", "Base", blocks={"a.txt": "a"}, tests=["echo 3 passed in 0.1s"]),
@@ -22,10 +22,9 @@ def built(workplace):
     return workplace
 
 
-def cloned(workplace, folder):
+def cloned(workplace):
     """The same repository as somebody else gets it: the journal stays behind."""
-    workplace.git("clone", "-q", str(workplace.root), str(folder))
-    clone = Workplace(folder, workplace.home)
+    clone = workplace.cloned()
     assert not clone.has("artifacts/build/journal.jsonl")
     return clone
 
@@ -57,8 +56,8 @@ def test_everything_that_done_rests_on_is_told_by_the_journal(built):
     )
 
 
-def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built, tmp_path):
-    clone = cloned(built, tmp_path / "clone")
+def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built):
+    clone = cloned(built)
     for id_ in ("TASK-001", "TASK-002"):
         mine, theirs = evidence(built, id_), evidence(clone, id_)
         assert (theirs["status"], theirs["standing"]) == (mine["status"], mine["standing"])
@@ -81,11 +80,11 @@ def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built
     assert "missing from the commit's trailers:" in said
 
 
-def test_a_project_s_gate_is_not_the_task_s_own_to_tell(workplace, tmp_path):
+def test_a_project_s_gate_is_not_the_task_s_own_to_tell(workplace):
     workplace.commit({"runner.toml": '[gates]\nlint = "true"\n'})
     workplace.plan(PLAN[0])
     assert workplace.run().code == 0
-    told = evidence(cloned(workplace, tmp_path / "clone"), "1")["evidence"]
+    told = evidence(cloned(workplace), "1")["evidence"]
     gate = next(proof for proof in told["proofs"] if proof["id"] == "gate:lint")
     assert gate["command"] == ""
     assert "the commands of some proofs" in told["lacks"]

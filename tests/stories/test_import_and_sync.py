@@ -8,6 +8,7 @@ from contextlib import redirect_stderr
 from io import StringIO
 
 import pytest
+from built import copy
 from workplace import a_task
 
 from runner import effects
@@ -148,15 +149,17 @@ def test_a_plan_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monke
     assert plan.read_text() == "# Mine\n"
 
 
-@pytest.mark.parametrize("place", ["../out.md", ".git/tasks.md", "link.md", "/etc/passwd"])
-def test_a_source_outside_of_the_project_is_never_written(workplace, place):
+def test_a_source_outside_of_the_project_is_never_written(workplace):
     outside = workplace.root.parent / "out.md"
     outside.write_text("- [x] Work\n")
     (workplace.root / ".git/tasks.md").write_text("- [x] Work\n")
     (workplace.root / "link.md").symlink_to(outside)
-    workplace.plan(a_task("TASK-001", fields=[f"Source: `{place}:1`"]))
+    places = ("../out.md", ".git/tasks.md", "link.md", "/etc/passwd")
+    workplace.plan(
+        *(a_task(f"TASK-00{n}", fields=[f"Source: `{one}:1`"]) for n, one in enumerate(places, 1))
+    )
     document = workplace.runner("sync", "--uncheck", "--json").document
-    assert [one["what"] for one in document["drifts"]] == ["gone there"]
+    assert [one["what"] for one in document["drifts"]] == ["gone there"] * len(places)
     assert outside.read_text() == "- [x] Work\n"
 
 
@@ -226,25 +229,23 @@ class Terminal(StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("typed", "proof"), [("=", "python -m pytest -q"), ("make it", "make it"), ("", "")]
-)
-def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(
-    workplace, monkeypatch, typed, proof
-):
+def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(workplace, monkeypatch):
     workplace.commit({"test_a.py": "import pytest\n", "specs/tasks.md": TASKS})
-    monkeypatch.setattr("sys.stdin", Terminal(typed + "\n"))
-    asked = Terminal()
-    with monkeypatch.context() as patch:
-        patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))
-        ended = workplace.runner("import", "specs/tasks.md")
-    assert ended.code == 0
-    assert asked.getvalue().count("which command tests them?") == 1
-    assert "(type `=` to use `python -m pytest -q`, which runs its tests)" in asked.getvalue()
-    plan = workplace.read("TASK-GRAPH.md")
-    assert (f"(unit): `{proof}`" in plan) == bool(proof)
-    again = workplace.runner("import", "specs/tasks.md")
-    assert "which command" not in again.said
+    for typed, proof in (("=", "python -m pytest -q"), ("make it", "make it"), ("", "")):
+        place = copy(workplace.root, workplace.root.with_name(f"shop {typed}"), workplace.home)
+        monkeypatch.setattr("sys.stdin", Terminal(typed + "\n"))
+        asked = Terminal()
+        with monkeypatch.context() as patch:
+            patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))  # noqa: B023 - called at once
+            ended = place.runner("import", "specs/tasks.md")
+        assert ended.code == 0
+        said = asked.getvalue()
+        assert said.count("which command tests them?") == 1
+        assert "(type `=` to use `python -m pytest -q`, which runs its tests)" in said
+        plan = place.read("TASK-GRAPH.md")
+        assert (f"(unit): `{proof}`" in plan) == bool(proof)
+        again = place.runner("import", "specs/tasks.md")
+        assert "which command" not in again.said
 
 
 def test_an_address_that_answers_no_http_is_told(workplace):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from workplace import FENCE, PASSES
 
 ALONE = "mkdir {place} || exit 9; sleep 0.3; rmdir {place}"
@@ -17,12 +16,12 @@ def a_task(id_, line, output, *more):
     )
 
 
-def two(tmp_path, first, second):
+def two(tmp_path):
     """Two tasks whose commands fail when they run at the same time."""
     line = ALONE.format(place=tmp_path / "alone")
     return (
-        a_task("TASK-001", line, f"`TASK-001.txt`{first[0]}", *first[1:]),
-        a_task("TASK-002", line, f"`TASK-002.txt`{second[0]}", *second[1:]),
+        a_task("TASK-001", line, "`TASK-001.txt`"),
+        a_task("TASK-002", line, "`TASK-002.txt`"),
     )
 
 
@@ -35,20 +34,22 @@ def collided(workplace):
     return any(one["ending"] == "failed" for one in workplace.happened("attempt.finished"))
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ((", `shared.txt`",), (", `shared.txt`",)),
-        (("", "Uses: gpu 1"), ("", "Uses: gpu 1")),
-    ],
-    ids=["one file", "a scarce thing"],
-)
-def test_two_tasks_that_share_something_never_run_together(workplace, tmp_path, first, second):
-    workplace.write({"runner.toml": "[resources]\ngpu = 1\n"})
-    workplace.plan(*two(tmp_path, first, second))
-    said = build(workplace)
+def test_two_tasks_that_share_something_never_run_together(workplace, tmp_path):
+    """A file, a scarce thing, or a row of the ownership map: each pair has a place of its own."""
+    rows = "| File | Tasks |\n|---|---|\n| `src/**` | TASK-005 |\n| `src/a.py` | TASK-006 |\n"
+    workplace.write({"FILE_OWNERSHIP_MAP.md": rows, "runner.toml": "[resources]\ngpu = 1\n"})
+    pairs = ((", `shared.txt`",), ("", "Uses: gpu 1"), ("",))
+    tasks = []
+    for n, (output, *fields) in enumerate(pairs):
+        line = ALONE.format(place=tmp_path / f"alone{n}")
+        ids = (f"TASK-00{2 * n + 1}", f"TASK-00{2 * n + 2}")
+        tasks += [a_task(id_, line, f"`{id_}.txt`{output}", *fields) for id_ in ids]
+    workplace.plan(*tasks)
+    said = workplace.run("--sandbox", "none", "-j", "6")
     assert said.code == 0, said.said
     assert not collided(workplace)
+    dry = workplace.runner("run", "--dry-run", "--json", "-j", "2").document
+    assert dry["order"] == []
 
 
 def test_any_runs_alone(workplace, tmp_path):
@@ -59,20 +60,9 @@ def test_any_runs_alone(workplace, tmp_path):
     assert not collided(workplace)
 
 
-def test_rows_of_the_ownership_map_keep_two_tasks_apart(workplace, tmp_path):
-    rows = "| File | Tasks |\n|---|---|\n| `src/**` | TASK-001 |\n| `src/a.py` | TASK-002 |\n"
-    workplace.write({"FILE_OWNERSHIP_MAP.md": rows})
-    workplace.plan(*two(tmp_path, ("",), ("",)))
-    said = build(workplace)
-    assert said.code == 0, said.said
-    assert not collided(workplace)
-    dry = workplace.runner("run", "--dry-run", "--json", "-j", "2").document
-    assert dry["order"] == []
-
-
 def test_what_shares_nothing_runs_together(workplace, tmp_path):
     """Else the stories above would prove nothing: these two do fail one another."""
-    workplace.plan(*two(tmp_path, ("",), ("",)))
+    workplace.plan(*two(tmp_path))
     build(workplace)
     assert collided(workplace)
 

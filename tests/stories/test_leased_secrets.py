@@ -147,25 +147,20 @@ def test_a_repository_can_define_none(workplace, vault):
     assert asked(workplace) == 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[secret."A B"]\ncommand = "x"\n',
-        "[secret.A]\n",
-        '[secret.A]\ncommand = "x"\nttl = "never"\n',
-        '[secret.A]\ncommand = "x"\nvalue = "y"\n',
-    ],
-)
-def test_bad_settings_are_told_with_their_line(workplace, text):
-    settle(workplace, text)
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}))
-    ended = workplace.runner("settings")
-    assert ended.code == 2
-    assert "runner.toml:" in ended.err
-
-
-def test_doctor_says_where_it_comes_from(workplace, vault):
+def test_doctor_says_where_it_comes_from_and_bad_settings_are_told_with_their_line(
+    workplace, vault
+):
     settle(workplace, f'[secret.API_TOKEN]\ncommand = "{vault}"\n')
     workplace.plan(a_user())
     assert "from a command vault, read in each attempt" in workplace.runner("doctor").out
     assert asked(workplace) == 0
+    for text in (
+        '[secret."A B"]\ncommand = "x"\n',
+        "[secret.A]\n",
+        '[secret.A]\ncommand = "x"\nttl = "never"\n',
+        '[secret.A]\ncommand = "x"\nvalue = "y"\n',
+    ):
+        settle(workplace, text)
+        ended = workplace.runner("settings")
+        assert ended.code == 2, text
+        assert "runner.toml:" in ended.err, text

@@ -118,7 +118,7 @@ def test_a_detached_head_stays_where_it_is(shop):
 # --- commit-by-task -------------------------------------------------------------------
 
 
-def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop, tmp_path):
+def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop):
     shop.write({"staged.txt": "staged\n", "mine.txt": "mine, and dirty\n"})
     shop.git("add", "staged.txt")
     before = shop.git("ls-files", "-s")
@@ -149,8 +149,7 @@ def test_commit_by_task_makes_one_commit_a_task_and_touches_nothing_else(shop, t
 
     # A fresh clone adopts what was committed.
     documents_committed(shop)
-    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", shop.home)
+    clone = shop.cloned()
     said = clone.run()
     assert said.code == 0, said.said
     assert {one["task"] for one in clone.happened("task.adopted")} == set(ALL)

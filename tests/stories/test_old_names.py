@@ -41,41 +41,35 @@ def test_the_module_builds_and_prefixed_words_change_and_go_back(shop):
     assert (back.code, shop.has("b.txt")) == (0, False), back.said
 
 
-@pytest.mark.parametrize(
-    ("script", "command", "words"),
-    [
-        ("check_coverage", "check-coverage", ("--task", "TASK-001")),
-        ("commit_by_task", "commit-by-task", ("--dry-run",)),
-        (
-            "parallel_runner",
-            "parallel",
-            *(("-tasks", "TASK-001,TASK-002", "-cmd", "true", "-task-graph", "TASK-GRAPH.md"),),
-        ),
-        ("pipeline_replay", "replay", ("TASK-001", "-n")),
-        ("sast_scan", "sast-scan", ("a.txt", "--task", "TASK-001")),
-        ("secret_scan", "secret-scan", ("a.txt",)),
-        ("staged_write", "staged-write", ("list",)),
-        ("write_log", "write-log", ("record", "--task", "TASK-001", "--file", "a.txt")),
-    ],
-)
-def test_a_script_does_what_its_command_does(shop, script, command, words):
-    ran = subprocess.run(
-        [sys.executable, SCRIPTS / f"{script}.py", *words],
-        cwd=shop.root,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    typed = shop.runner(command, *words)
-    assert (ran.returncode, _timeless(ran.stdout)) == (typed.code, _timeless(typed.out)), ran.stderr
-    assert _timeless(ran.stderr) == _timeless(typed.err)
+PARALLEL = ("-tasks", "TASK-001,TASK-002", "-cmd", "true", "-task-graph", "TASK-GRAPH.md")
+OLD_SCRIPTS = {
+    "check_coverage": ("check-coverage", "--task", "TASK-001"),
+    "commit_by_task": ("commit-by-task", "--dry-run"),
+    "parallel_runner": ("parallel", *PARALLEL),
+    "pipeline_replay": ("replay", "TASK-001", "-n"),
+    "sast_scan": ("sast-scan", "a.txt", "--task", "TASK-001"),
+    "secret_scan": ("secret-scan", "a.txt"),
+    "staged_write": ("staged-write", "list"),
+    "write_log": ("write-log", "record", "--task", "TASK-001", "--file", "a.txt"),
+}
+"""By the name of a script its command, and the words that both are given."""
 
 
-def test_every_script_is_told():
-    marks = test_a_script_does_what_its_command_does.pytestmark
-    (rows,) = (mark.args[1] for mark in marks if mark.name == "parametrize")
-    assert {row[0] for row in rows} == {one.stem for one in SCRIPTS.glob("*.py")}
+def test_a_script_does_what_its_command_does(shop):
+    assert OLD_SCRIPTS.keys() == {one.stem for one in SCRIPTS.glob("*.py")}
+    for script, (command, *words) in OLD_SCRIPTS.items():
+        ran = subprocess.run(
+            [sys.executable, SCRIPTS / f"{script}.py", *words],
+            cwd=shop.root,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        typed = shop.runner(command, *words)
+        same = (typed.code, _timeless(typed.out))
+        assert (ran.returncode, _timeless(ran.stdout)) == same, (script, ran.stderr)
+        assert _timeless(ran.stderr) == _timeless(typed.err), script
 
 
 def test_a_staged_write_is_staged_applied_edited_and_rejected(shop, monkeypatch):
@@ -102,10 +96,8 @@ def test_a_staged_write_is_staged_applied_edited_and_rejected(shop, monkeypatch)
         assert shop.read("a.txt") == left
 
 
-def test_old_settings_are_read(shop, alone):
-    folder = alone / "config" / "runner"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "runner.toml").write_text(
+def test_old_settings_and_words_are_read_and_only_a_terminal_is_told_of_the_new_name(shop):
+    shop.settle(
         'skills_folders = ["skills", "more"]\n'
         '[[permission]]\ntool = "write"\npattern = "docs/**"\naction = "deny"\n'
         '[mcp.files]\ncommand = "true"\n'
@@ -114,9 +106,10 @@ def test_old_settings_are_read(shop, alone):
     assert settings["skills_folders"]["value"] == ["skills", "more"]
     assert "docs/**" in str(settings)
     assert "files" in str(settings["mcp"]["value"])
+    # A task may be named where `plan` has commands below it.
+    assert "TASK-001" in shop.runner("plan", "TASK-001").said
+    assert shop.runner("plan", "ownership", "check").code in (0, 1)
 
-
-def test_only_a_terminal_is_told_of_the_new_name(shop):
     main, other = pty.openpty()
     ran = subprocess.run(
         [sys.executable, "-m", "runner", "list"],
@@ -131,8 +124,3 @@ def test_only_a_terminal_is_told_of_the_new_name(shop):
     assert said.strip() == "note: this command is now `runner status --list`"
     assert ran.stdout.startswith(b"TASK-001")
     assert shop.runner("list").err == ""
-
-
-def test_a_task_may_be_named_where_plan_has_commands_below_it(shop):
-    assert "TASK-001" in shop.runner("plan", "TASK-001").said
-    assert shop.runner("plan", "ownership", "check").code in (0, 1)

@@ -182,10 +182,7 @@ def test_without_a_terminal_a_plan_waits_and_the_others_go_on(planned, calls):
     assert "would write a.txt" in shop.runner("review").out
     assert "1. Write it" in shop.runner("review", "1").out
 
-
-def test_an_approved_plan_is_executed_without_planning_again(planned, calls):
-    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
-    run(shop, "--plan-review", "prompt")
+    # Once it is approved, it is executed without planning again.
     assert run(shop, "--plan-review", "prompt").code == 3, "it still waits"
     assert shop.runner("approve", "TASK-001").out == "TASK-001 approved\nnext: runner\n"
     assert run(shop, "--plan-review", "prompt").code == 0
@@ -193,15 +190,13 @@ def test_an_approved_plan_is_executed_without_planning_again(planned, calls):
     assert shop.happened("plan.reviewed")[0]["by"] == "person"
 
 
-def test_a_reviewing_command_reads_the_plan_and_its_no_is_heard(planned, calls, alone):
+def test_a_reviewing_command_reads_the_plan_and_its_no_is_heard(planned, calls):
     shop = planned(
         f"if [ $RUNNER_ATTEMPT = 1 ]; then\n{says(a_plan('a.txt'))}"
         f"else\n{says(a_plan('a.txt', steps=('Write it', 'Test it')))}fi",
         "echo a > a.txt",
     )
-    config = alone / "config/runner/runner.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(
+    shop.settle(
         'plan_review = "auto"\nreview_command = "grep -q Test || { echo no tests; exit 1; }"\n'
     )
     assert run(shop).code == 0

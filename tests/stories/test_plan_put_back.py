@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from workplace import Workplace, a_task
+from workplace import a_task
 
 COUNT = 4
 
@@ -138,11 +138,8 @@ def test_a_stash_that_comes_back_afterwards_changes_nothing(cut_off):
     assert cut_off.run().out == f"all {COUNT} tasks are DONE; nothing to do\n"
 
 
-def test_a_clone_of_what_was_cut_off_adopts_what_landed(cut_off, tmp_path, alone):
-    subprocess.run(["git", "clone", "-q", str(cut_off.root), str(tmp_path / "clone")], check=True)
-    clone = Workplace(tmp_path / "clone", alone)
-    clone.git("config", "user.name", "Bo")
-    clone.git("config", "user.email", "bo@example.org")
+def test_a_clone_of_what_was_cut_off_adopts_what_landed(cut_off):
+    clone = cut_off.cloned()
     ended = clone.run()
     assert ended.code == 0, ended.said
     assert clone.landings == ids()
@@ -157,7 +154,7 @@ def test_a_record_that_was_reset_away_is_no_request(workplace):
     all_built_once(workplace, 2)
 
 
-@pytest.mark.parametrize("tidy", [stash, checkout, reset, undone_in_an_editor])
+@pytest.mark.parametrize("tidy", [stash, undone_in_an_editor])
 def test_tidying_while_a_run_goes_on_leaves_a_true_plan(workplace, tidy):
     workplace.plan(*chain(3, slow=(3,)))
     going = workplace.start("run", "--trust", "-j", "1", "--no-sandbox")
@@ -241,14 +238,11 @@ def test_a_text_from_the_middle_of_a_run_is_no_request(cut_off):
     all_built_once(cut_off)
 
 
-def test_what_another_clone_recorded_is_heard_after_a_pull(workplace, tmp_path, alone):
+def test_what_another_clone_recorded_is_heard_after_a_pull(workplace):
     """A record is no older text only for its subject: somebody asked for it elsewhere."""
     workplace.plan(*chain(1))
     assert workplace.run().code == 0
-    subprocess.run(["git", "clone", "-q", str(workplace.root), str(tmp_path / "clone")], check=True)
-    clone = Workplace(tmp_path / "clone", alone)
-    clone.git("config", "user.name", "Bo")
-    clone.git("config", "user.email", "bo@example.org")
+    clone = workplace.cloned()
     assert clone.runner("change", "TASK-001", "dates are UTC", "--yes").code == 0
     workplace.git("pull", "-q", "--ff-only", str(clone.root), "main")
     assert workplace.statuses["TASK-001"] == "STALE"
@@ -289,8 +283,14 @@ def test_a_text_that_takes_work_back_asks_for_no_other_try_either(workplace, stu
     assert workplace.landings == ids(1)
 
 
-@pytest.mark.parametrize("folder", [".", "packages/a [x]", "café"])
-@pytest.mark.parametrize("tidy", [("add", "-A"), ("stash", "-u", "-q"), ("clean", "-fdq")])
+@pytest.mark.parametrize(
+    ("folder", "tidy"),
+    [
+        (".", ("add", "-A")),
+        ("packages/a [x]", ("stash", "-u", "-q")),
+        ("café", ("clean", "-fdq")),
+    ],
+)
 def test_the_journal_stays_on_branches_from_before_it_was_ignored(workplace, folder, tidy):
     """What a branch holds, or what is cleaned there, is gone with the switch to another."""
     task = a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["grep a a.txt"])
@@ -323,11 +323,11 @@ def test_what_a_person_took_out_of_the_ignored_files_is_theirs_on_every_branch(w
     assert ours == ["**/artifacts/build/journal.jsonl", "**/artifacts/build/*.lock"]
 
 
-@pytest.mark.parametrize("files", [["run.lock"], ["run.lock", "journal.jsonl", "WRITE_LOG.jsonl"]])
-def test_files_of_a_run_that_somebody_committed_are_nobodys_changes(workplace, files):
+def test_files_of_a_run_that_somebody_committed_are_nobodys_changes(workplace):
     """They differ with every run: to commit them would never be enough."""
     workplace.plan(*chain(1))
     assert workplace.run().code == 0
+    files = ("run.lock", "journal.jsonl", "WRITE_LOG.jsonl")
     paths = [f"artifacts/build/{file}" for file in files]
     workplace.git("add", "-f", *paths)
     workplace.plan(*chain(2))

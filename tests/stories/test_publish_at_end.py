@@ -55,6 +55,10 @@ def test_all_of_it_is_published_by_one_push_and_the_persons_branch_follows(team,
     assert team.at(LEASE)
     assert branch_of(first) == APART
     assert run(team, second)[0] == 6
+    code, said = run(team, first, "lease")  # shown by the branch that it is of
+    assert code == 0, said
+    assert "main" in said
+    assert APART not in said
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
@@ -184,6 +188,18 @@ def test_commits_of_a_person_are_not_pushed_along_unasked(team):
     assert code == 3, said
     assert "main has commits that origin does not have: publishing would push them as well" in said
     assert (branch_of(first), team.at("main")) == ("main", before)
+    first.git("push", "-q", "origin", "main")
+
+    # A saved plan is refused, and without `publish` the setting says nothing.
+    file = team.folder / "saved"
+    assert run(team, first, "run", "--plan-out", str(file), "--trust")[0] == 0
+    code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
+    assert code == 2, said
+    assert "builds a different branch than the saved one" in said
+    code, said = run(team, first, RUNNER_PUBLISH="none")
+    assert code == 0, said
+    assert branch_of(first) == "main"
+    assert team.landings == []
 
 
 def test_a_persons_branch_with_commits_of_its_own_is_left_to_them(team, gate):
@@ -235,28 +251,3 @@ def test_one_that_lost_the_lease_publishes_nothing(team, gate):
     assert code == 6, said
     assert team.at("main") == before
     assert branch_of(first) == APART
-
-
-def test_without_publish_it_says_nothing_and_a_saved_plan_is_refused(team):
-    first = team.begin(*tasks())
-    file = team.folder / "saved"
-    assert run(team, first, "run", "--plan-out", str(file), "--trust")[0] == 0
-    code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
-    assert code == 2, said
-    assert "builds a different branch than the saved one" in said
-    code, said = run(team, first, RUNNER_PUBLISH="none")
-    assert code == 0, said
-    assert branch_of(first) == "main"
-    assert team.landings == []
-
-
-def test_the_lease_is_shown_by_the_branch_that_it_is_of(team, gate):
-    first = team.begin(*tasks(gate=gate))
-    building = start(team, first)
-    until(Path(f"{gate}.met").exists, "an attempt")
-    code, said = run(team, first, "lease")
-    assert code == 0, said
-    assert "main" in said
-    assert APART not in said
-    gate.touch()
-    assert ended(building)[0] == 0

@@ -57,7 +57,9 @@ def test_a_notice_that_fails_changes_nothing(workplace, monkeypatch):
     assert "warning: notify_command failed (exit 7): no network" in ended.err
 
 
-def test_a_repository_may_set_neither(workplace, monkeypatch, tmp_path):
+def test_nothing_is_pushed_unasked_and_a_repository_may_set_neither(
+    workplace, forge, monkeypatch, tmp_path
+):
     stuck(workplace, monkeypatch)
     text = f'notify_command = "touch {tmp_path}/pwned"\ndraft_pr = true\n'
     workplace.commit({"runner.toml": text})
@@ -66,6 +68,8 @@ def test_a_repository_may_set_neither(workplace, monkeypatch, tmp_path):
     assert "notify_command is ignored" in ended.err
     assert "draft_pr is ignored" in ended.err
     assert not (tmp_path / "pwned").exists()
+    assert not forge.has(DRAFT)
+    assert forge.asked == []
 
 
 # --- drafts ---------------------------------------------------------------------------
@@ -96,13 +100,6 @@ def test_without_a_remote_the_draft_stays_here(workplace, monkeypatch):
     ended = workplace.run("--draft-pr")
     assert ended.code == 5
     assert "no draft pull request is opened: git has no remote" in ended.err
-
-
-def test_nothing_is_pushed_unasked(workplace, forge, monkeypatch):
-    stuck(workplace, monkeypatch)
-    assert workplace.run().code == 5
-    assert not forge.has(DRAFT)
-    assert forge.asked == []
 
 
 # --- a ship ---------------------------------------------------------------------------
@@ -155,9 +152,8 @@ def test_the_branch_that_requests_go_into_is_no_branch_for_one(done, forge):
     assert (ended.code, done.happened("ship.declared")) == (3, [])
     assert "work is the branch that pull requests to origin target" in ended.err
     assert "git switch -c ship-shop" in ended.err
-
-
-def test_the_remote_is_asked_for_that_branch_where_the_clone_does_not_know_it(done, forge):
+    # The remote is asked for it where the clone does not know it.
+    done.git("symbolic-ref", "--delete", "refs/remotes/origin/HEAD")
     done.git("push", "-q", "origin", "work")
     done.git(f"--git-dir={forge.bare}", "symbolic-ref", "HEAD", "refs/heads/work")
     ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")

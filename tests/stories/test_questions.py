@@ -1,24 +1,37 @@
 """Expectations that a change bends: a question after one repair, answered for these bytes."""
 
+import os
+
 import pytest
 from scripted_agent import Script, writes
 from workplace import a_task
 
 CODE = "def price():\n    return 3\n"
-TEST = "import shop\n\n\ndef test_price():\n    assert shop.price() == 3\n"
-DEARER = {"shop.py": CODE.replace("3", "4"), "test_shop.py": TEST.replace("== 3", "> 0")}
+TEST = """import unittest
+
+import shop
+
+
+class Shop(unittest.TestCase):
+    def test_price(self):
+        self.assertEqual(shop.price(), 3)
+"""
+WEAKER = TEST.replace("assertEqual(shop.price(), 3)", "assertGreater(shop.price(), 0)")
+DEARER = {"shop.py": CODE.replace("3", "4"), "test_shop.py": WEAKER}
 KEPT = {"shop.py": CODE.replace("3", "1 + 2")}
-PYTEST = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3 -m pytest -q -p no:cacheprovider test_shop.py"
+UNITTEST = "python3 -m unittest -q test_shop"
 
 
 def planned(workplace, *fields, **more):
     workplace.commit({"shop.py": CODE, "test_shop.py": TEST})
     outputs = ["shop.py", "test_shop.py"]
-    task = a_task("TASK-001", outputs=outputs, tests=[PYTEST], fields=fields, **more)
+    task = a_task("TASK-001", outputs=outputs, tests=[UNITTEST], fields=fields, **more)
     workplace.plan(task)
 
 
-def test_a_bent_test_is_repaired_once_and_then_waits_with_its_work_kept(workplace, monkeypatch):
+def test_a_bent_test_is_repaired_once_and_then_waits_until_a_person_lets_it_pass(
+    workplace, monkeypatch
+):
     script = Script({"TASK-001": [writes(DEARER)]}).installed(monkeypatch)
     planned(workplace)
     ended = workplace.run()
@@ -35,11 +48,7 @@ def test_a_bent_test_is_repaired_once_and_then_waits_with_its_work_kept(workplac
     assert workplace.run().code == 3
     assert len(script.told) == 2
 
-
-def test_what_a_person_lets_pass_lands_and_says_so(workplace, monkeypatch):
-    script = Script({"TASK-001": [writes(DEARER)]}).installed(monkeypatch)
-    planned(workplace)
-    workplace.run()
+    # What a person lets pass lands, and says so.
     assert workplace.runner("approve", "TASK-001").code == 0
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -99,7 +108,7 @@ def a_group(monkeypatch, workplace, steps):
         "Reader",
         needs=["TASK-001"],
         outputs=["shop.py", "test_shop.py"],
-        tests=[PYTEST],
+        tests=[UNITTEST],
         fields=["Implementer: scripted"],
     )
     script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TWO}), *steps]})
@@ -119,8 +128,8 @@ def a_group(monkeypatch, workplace, steps):
 
 
 READS = "def price():\n    return int(open('rule.txt').read())\n"
-TWO = TEST + "\n\ndef test_kind():\n    assert type(shop.price()) is int\n"
-BENT = {"shop.py": READS + "\n\nNOTE = 1\n", "test_shop.py": TEST.replace("== 3", "> 0")}
+TWO = f"{TEST}\n    def test_kind(self):\n        self.assertIsInstance(shop.price(), int)\n"
+BENT = {"shop.py": READS + "\n\nNOTE = 1\n", "test_shop.py": WEAKER}
 
 
 @pytest.mark.nightly(
@@ -158,7 +167,7 @@ def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
     sibling="tests/app/test_app_answer.py::test_a_rejection_keeps_its_reason_for_the_next_attempt"
 )
 def test_a_no_to_what_is_built_on_a_held_change_has_it_built_again(workplace, monkeypatch):
-    equal = TWO.replace("== 3", "== int(open('rule.txt').read())")
+    equal = TWO.replace("price(), 3)", "price(), int(open('rule.txt').read()))")
     good = {"shop.py": READS, "test_shop.py": equal}
     script = a_group(monkeypatch, workplace, [writes(BENT), writes(BENT), writes(good)])
     workplace.run()
@@ -176,3 +185,51 @@ def test_a_no_to_the_held_change_lets_what_was_built_on_it_go(workplace, monkeyp
     assert workplace.statuses["TASK-002"] == "DONE"
     assert not workplace.runner("staged-write", "list", "--json").document["staged"]
     assert "TASK-002" not in workplace.runner("review").out
+
+
+# --- changes that a person asks for --------------------------------------------------------------
+
+COUNT = 20 if "CAMPAIGN_SECONDS" in os.environ else 3
+"""A few in the suite, all in a campaign: each is built twice."""
+PYTHON = "PYTHONDONTWRITEBYTECODE=1 python3"
+
+
+def files(number, value):
+    code = f"def worth():\n    return {value}\n"
+    test = (
+        f"import unittest\n\nimport part{number}\n\n\nclass Worth(unittest.TestCase):\n"
+        f"    def test_worth(self):\n        self.assertEqual(part{number}.worth(), {value})\n"
+    )
+    return {f"part{number}.py": code, f"test_part{number}.py": test}
+
+
+def test_changes_of_behaviour_are_built_and_named_as_meant_campaign(workplace, monkeypatch):
+    ids = [f"TASK-{number:03d}" for number in range(1, COUNT + 1)]
+    steps = {
+        id_: [writes(files(number, 1)), writes(files(number, 2))]
+        for number, id_ in enumerate(ids, start=1)
+    }
+    script = Script(steps).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_JOBS", "2")
+    tasks = [
+        a_task(
+            id_,
+            f"Part {number}",
+            outputs=[f"part{number}.py", f"test_part{number}.py"],
+            tests=[f"{PYTHON} -m unittest -q test_part{number}"],
+        )
+        for number, id_ in enumerate(ids, start=1)
+    ]
+    workplace.plan(*tasks)
+    built = workplace.run()
+    assert built.code == 0, built.said
+    for id_ in ids:
+        assert workplace.runner("change", id_, "it is worth 2", "--yes").code == 0
+    assert workplace.runner("approve", "--all").code == 0
+    changed = workplace.run()
+    assert changed.code == 0, changed.said
+    assert set(workplace.statuses.values()) == {"DONE"}
+    assert len(script.told) == 2 * COUNT
+    assert all("return 2" in workplace.read(f"part{number}.py") for number in (1, COUNT))
+    told = workplace.runner("evidence", "TASK-001").out
+    assert "test_worth` fails in its earlier version on this code: required by the plan" in told

@@ -6,9 +6,25 @@ from workplace import a_task
 OVERLAP = "def overlap(a, b):\n    return a[0] < b[1] and b[0] < a[1]\n"
 TOUCHING = "def overlap(a, b):\n    return a[0] <= b[1] and b[0] <= a[1]\n"
 API = "from rules import overlap\n\n\ndef free(a, b):\n    return not overlap(a, b)\n"
-API_TEST = "from api import free\n\n\ndef test_free():\n    assert free((1, 2), (2, 3))\n"
-API_TEST_ANEW = API_TEST.replace("assert free", "assert not free")
-RULES_TEST = "def test_rules():\n    import rules\n\n    assert rules.overlap((1, 3), (2, 4))\n"
+API_TEST = """import unittest
+
+from api import free
+
+
+class Api(unittest.TestCase):
+    def test_free(self):
+        self.assertTrue(free((1, 2), (2, 3)))
+"""
+API_TEST_ANEW = API_TEST.replace("assertTrue", "assertFalse")
+RULES_TEST = """import unittest
+
+import rules
+
+
+class Rules(unittest.TestCase):
+    def test_rules(self):
+        self.assertTrue(rules.overlap((1, 3), (2, 4)))
+"""
 
 
 def first():
@@ -19,7 +35,7 @@ def first():
             "API",
             needs=["TASK-001"],
             blocks={"api.py": API, "test_api.py": API_TEST},
-            tests=["python -m pytest -q test_api.py"],
+            tests=["python3 -m unittest -q test_api"],
         ),
     )
 
@@ -31,7 +47,7 @@ def later():
             "Touching bookings overlap",
             needs=["TASK-001"],
             blocks={"rules.py": TOUCHING, "test_rules.py": RULES_TEST},
-            tests=["python -m pytest -q test_rules.py"],
+            tests=["python3 -m unittest -q test_rules"],
         ),
         a_task("TASK-004", "Beside it", needs=["TASK-003"], blocks={"b.txt": "b"}),
     )
@@ -103,9 +119,20 @@ def test_a_rejected_change_is_dropped_and_its_victim_is_done_again(halted):
 
 
 USED = "def f():\n    return 1\n"
-USED_TEST = "from u import f\n\n\ndef test_f():\n    assert f() == 1\n"
+USED_TEST = """import unittest
+
+from u import f
+
+
+class Used(unittest.TestCase):
+    def test_f(self):
+        self.assertEqual(f(), 1)
+"""
 WRITES = "printf 'def f():\\n    return 2\\n' > u.py; printf '{}' > test_b.py"
-BROKEN_BY = r"from u import f\n\n\ndef test_b():\n    assert f() == 2\n"
+BROKEN_BY = (
+    r"import unittest\nfrom u import f\n\n\nclass B(unittest.TestCase):\n"
+    r"    def test_b(self):\n        self.assertEqual(f(), 2)\n"
+)
 
 
 def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_person(workplace):
@@ -115,7 +142,7 @@ def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_perso
             "TASK-001",
             "One",
             blocks={"u.py": USED, "test_u.py": USED_TEST},
-            tests=["python -m pytest -q"],
+            tests=["python3 -m unittest -q"],
         ),
         a_task(
             "TASK-002",
@@ -123,7 +150,7 @@ def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_perso
             needs=["TASK-001"],
             outputs=("u.py", "test_b.py"),
             command=WRITES.format(BROKEN_BY),
-            tests=["python -m pytest -q test_b.py"],
+            tests=["python3 -m unittest -q test_b"],
         ),
     )
     ended = workplace.run("--no-sandbox")
@@ -134,3 +161,56 @@ def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_perso
     assert "test_b.py: this breaks" not in ended.said
     for way in ("runner approve TASK-001", "runner reject TASK-002"):
         assert way in ended.said
+
+
+# --- blocks that take each other's work back -----------------------------------------------------
+
+ONE = a_task("TASK-001", "One", blocks={"one.txt": "one\n"}, tests=["grep -qx one one.txt"])
+TWO = a_task(
+    "TASK-002",
+    "Two",
+    needs=["TASK-001"],
+    blocks={"one.txt": "two\n"},
+    tests=["grep -qx two one.txt"],
+)
+
+
+@pytest.fixture
+def undone(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(ONE, TWO)
+    ended = workplace.run()
+    assert ended.code == 4, ended.said
+    return workplace, ended
+
+
+def test_the_advice_names_the_blocks_to_edit(undone):
+    place, ended = undone
+    assert "keep it: `runner approve TASK-001`" not in ended.said
+    assert "its own blocks write one.txt" in ended.said, ended.said
+    for said in (place.runner("approve", "TASK-001"), place.runner("approve", "TASK-002")):
+        assert said.code == 3, said.said
+        assert "edit the blocks of TASK-001 or of TASK-002" in said.err
+    listed = place.runner("review").out
+    assert listed.count("edit the blocks") == 2, listed  # below each of the two
+    assert "after runner approve: rebuilt" not in listed
+    for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
+        assert "next: TASK-001 cannot be built on it: its own blocks write one.txt" in said.out
+    told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))
+    advised = [line for text in told for line in text.splitlines() if "keeps it" in line]
+    assert advised, told
+    assert all("edit the blocks" in line for line in advised), advised
+    assert place.run().code != 0
+    assert place.landings == ["TASK-001"]
+
+
+def test_editing_the_blocks_is_the_way_out(undone):
+    place, _ = undone
+    place.edit_plan("`grep -qx one one.txt`", "`grep -qx two one.txt`")
+    place.edit_plan("text file=one.txt\none\n", "text file=one.txt\ntwo\n")
+    said = place.runner("approve", "TASK-001")
+    assert said.code == 0, said.said
+    ended = place.run()
+    assert ended.code == 0, ended.said
+    assert place.read("one.txt") == "two\n"
+    assert place.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}

@@ -48,12 +48,15 @@ def test_who_implements_is_told_the_failing_test_and_mends_it(workplace):
     assert not workplace.happened("task.staled")
 
 
-def test_it_halts_at_once_where_that_is_wanted(workplace):
+def test_it_halts_at_once_where_a_flag_or_a_setting_wants_that(workplace):
     begun(workplace, mending())
-    ended = workplace.run("--no-sandbox", "--regression", "halt")
-    assert ended.code == 4
-    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
-    assert len(workplace.happened("attempt.started", "TASK-003")) == 1
+    by_flag = copy(workplace.root, workplace.root.with_name("flag"), workplace.home)
+    workplace.commit({"runner.toml": 'regression = "halt"\n'})
+    for place, words in ((by_flag, ("--regression", "halt")), (workplace, ())):
+        ended = place.run("--no-sandbox", *words)
+        assert ended.code == 4, words
+        assert place.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
+        assert len(place.happened("attempt.started", "TASK-003")) == 1, words
 
 
 def test_nothing_new_starts_and_what_runs_lands(workplace):

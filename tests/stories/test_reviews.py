@@ -56,10 +56,7 @@ def test_without_a_terminal_the_task_waits_and_the_others_go_on(workplace, calls
     assert "waits for your review: runner review" in ended.out
     assert not workplace.has("out.txt")
 
-
-def test_what_was_approved_lands_without_calling_the_implementer_again(workplace, calls):
-    planned(workplace, calls, "Review: prompt")
-    run(workplace)
+    # What was approved lands without calling the implementer again.
     listed = workplace.runner("review", "--json").document["waiting"]
     assert [change["path"] for change in listed[0]["changes"]] == ["out.txt", "same.txt"]
     assert "+attempt 1" in workplace.runner("review", "1").out
@@ -114,10 +111,8 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
 # --- by a command, and by the repository ----------------------------------------------
 
 
-def test_a_reviewing_command_says_yes_or_why_not(workplace, calls, alone):
-    settings = alone / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text(
+def test_a_reviewing_command_says_yes_or_why_not(workplace, calls):
+    workplace.settle(
         'review = "auto"\nreview_command = "grep -q \'+attempt 2\' || { echo want two; exit 1; }"\n'
     )
     planned(workplace, calls, command='cat "$RUNNER_BRIEF";' + WRITES)
@@ -142,19 +137,6 @@ def test_the_repository_cannot_turn_the_review_of_control_files_off(workplace, c
 # --- at a terminal --------------------------------------------------------------------
 
 
-def test_a_person_applies_all_files_with_one_answer(workplace, calls):
-    planned(workplace, calls)
-    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
-        terminal.until("[w]ait?")
-        assert "+attempt 1" in terminal.said
-        terminal.send("l\n")
-        terminal.wait()
-    assert terminal.code == 0
-    assert workplace.read("same.txt") == "same\n"
-    reviews = {event["review"] for event in workplace.happened("write.reviewed", "TASK-001")}
-    assert reviews == {"applied"}
-
-
 def test_a_person_rejects_with_a_reason_and_applies_the_next_proposal(workplace, calls):
     planned(workplace, calls)
     with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
@@ -168,6 +150,10 @@ def test_a_person_rejects_with_a_reason_and_applies_the_next_proposal(workplace,
         terminal.wait()
     assert terminal.code == 0
     assert (times(calls), workplace.read("out.txt")) == (2, "attempt 2\n")
+    # One answer applied all files.
+    assert workplace.read("same.txt") == "same\n"
+    reviews = [one["review"] for one in workplace.happened("write.reviewed", "TASK-001")]
+    assert reviews[-2:] == ["applied", "applied"]
 
 
 def test_a_saved_edit_is_approved_and_only_the_other_files_are_asked_for(workplace, calls):
@@ -187,10 +173,8 @@ def test_a_saved_edit_is_approved_and_only_the_other_files_are_asked_for(workpla
     assert (times(calls), workplace.read("out.txt")) == (1, "edited 1\n")
 
 
-def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, calls, alone):
-    settings = alone / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('review_at = "write"\n')
+def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, calls):
+    workplace.settle('review_at = "write"\n')
     workplace.plan(
         a_task(
             "TASK-001",
@@ -208,10 +192,8 @@ def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, c
     assert "compile" in workplace.status_line("TASK-001")
 
 
-def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(workplace, alone):
-    settings = alone / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('review_at = "write"\n')
+def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(workplace):
+    workplace.settle('review_at = "write"\n')
     workplace.plan(
         *(
             a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
@@ -228,10 +210,8 @@ def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(work
     assert workplace.run("--review", "off", "--no-sandbox").code == 0
 
 
-def test_a_task_that_is_cancelled_while_a_person_is_asked_ends_at_once(workplace, alone):
-    settings = alone / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('review_at = "write"\n')
+def test_a_task_that_is_cancelled_while_a_person_is_asked_ends_at_once(workplace):
+    workplace.settle('review_at = "write"\n')
     workplace.plan(
         *(
             a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
@@ -268,7 +248,10 @@ def test_proven_work_that_a_person_is_asked_about_is_cancelled_from_elsewhere(wo
     with at_terminal(workplace, *words) as terminal:
         heard = terminal.until("[w]ait?")
         shown = re.search(r"(TASK-\d+) wants to", terminal.said)[1]
-        time.sleep(2)  # the other one is proven by now, too, and waits its turn
+        late = time.monotonic() + 60
+        while len(workplace.happened("attempt.finished")) < 2:  # the other one waits its turn, too
+            assert time.monotonic() < late, terminal.said
+            terminal.hear()
         other = {"TASK-001": "TASK-002", "TASK-002": "TASK-001"}[shown]
         for id_ in (other, shown):
             said = workplace.runner("cancel", id_)
@@ -292,11 +275,9 @@ def test_proven_work_that_a_person_is_asked_about_is_cancelled_from_elsewhere(wo
 
 
 def test_what_came_while_a_person_was_asked_is_no_task_at_work_once_the_run_has_ended(
-    workplace, alone
+    workplace,
 ):
-    settings = alone / "config/runner/runner.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text(
+    workplace.settle(
         'review = "off"\n[[permission]]\ntool = "write_file"\npattern = "b.txt"\naction = "ask"\n'
     )
     asked = ["Review: prompt"]

@@ -45,17 +45,6 @@ def told(workplace, *words):
     return workplace.runner(*words).out
 
 
-def test_what_is_reviewed_at_the_write_lands_as_it_was_approved(waiting, calls):
-    assert "+hi" in told(waiting, "review", "1")
-    assert "2 staged" not in waiting.runner("staged-write", "list").err
-    assert waiting.runner("approve", "1").code == 0
-    assert run(waiting).code == 0
-    assert (times(calls), waiting.read("a.txt"), waiting.landings) == (1, "hi\n", ["TASK-001"])
-    assert "Review: applied" in waiting.git("log", "--format=%B")
-    proofs = waiting.happened("test.contract.completed") or waiting.happened("attempt.finished")
-    assert proofs[-1]["seq"] > waiting.happened("write.reviewed")[-1]["seq"]
-
-
 def test_what_was_edited_at_the_write_is_proven_with_the_edit(waiting, calls, monkeypatch):
     monkeypatch.setenv("EDITOR", "sed -i s/h/H/")
     assert "edited" in told(waiting, "edit", "1")
@@ -66,7 +55,9 @@ def test_what_was_edited_at_the_write_is_proven_with_the_edit(waiting, calls, mo
     assert times(calls) == 2
 
 
-def test_one_answer_of_two_leaves_it_waiting(waiting, calls):
+def test_it_waits_for_each_answer_and_lands_as_it_was_approved(waiting, calls):
+    assert "+hi" in told(waiting, "review", "1")
+    assert "2 staged" not in waiting.runner("staged-write", "list").err
     staged = waiting.runner("staged-write", "list", "--json").document["staged"]
     waiting.runner("staged-write", "apply", staged[0]["id"])
     assert run(waiting).code == 3
@@ -75,10 +66,13 @@ def test_one_answer_of_two_leaves_it_waiting(waiting, calls):
     waiting.runner("staged-write", "apply", staged[1]["id"])
     assert "approved: lands with the next `runner`" in told(waiting, "status")
     assert run(waiting).code == 0
-    assert times(calls) == 1
+    assert (times(calls), waiting.read("a.txt"), waiting.landings) == (1, "hi\n", ["TASK-001"])
+    assert "Review: applied" in waiting.git("log", "--format=%B")
+    proofs = waiting.happened("test.contract.completed") or waiting.happened("attempt.finished")
+    assert proofs[-1]["seq"] > waiting.happened("write.reviewed")[-1]["seq"]
 
 
-def test_an_approval_is_told_by_every_command_at_once(waiting):
+def test_an_approval_and_a_rejection_are_told_by_every_command_at_once(waiting, calls):
     waiting.runner("approve", "1")
     approved = "approved: lands with the next `runner`"
     assert approved in told(waiting, "status")
@@ -87,10 +81,7 @@ def test_an_approval_is_told_by_every_command_at_once(waiting):
     assert told(waiting, "next") == "TASK-001  Work\n"
     assert "would run now" in told(waiting, "why", "TASK-001")
     assert told(waiting, "approve", "--all") == "nothing is waiting for you\n"
-
-
-def test_a_rejection_is_told_too_and_takes_an_approval_back(waiting, calls):
-    waiting.runner("approve", "1")
+    # A rejection takes the approval back.
     assert waiting.runner("reject", "TASK-001", "--reason", "shorter").code == 0
     assert "rejected: is tried again" in told(waiting, "status")
     assert "shorter" in told(waiting, "why", "TASK-001")

@@ -1,10 +1,10 @@
 """A commit message that outlived its bytes proves nothing, here and in every clone."""
 
 import re
-import subprocess
 
 import pytest
-from workplace import Workplace, a_task
+from built import copy
+from workplace import a_task
 
 from runner.journal.records import commits_made
 
@@ -20,17 +20,6 @@ def built(workplace, monkeypatch):
     assert workplace.run().code == 0
     workplace.git("reset", "-q", "--hard")
     return workplace
-
-
-@pytest.fixture
-def cloned(tmp_path, alone):
-    """Another person's clone, with nothing of this one's journal."""
-
-    def clone(place, name="clone"):
-        subprocess.run(["git", "clone", "-q", str(place.root), str(tmp_path / name)], check=True)
-        return Workplace(tmp_path / name, alone)
-
-    return clone
 
 
 def landing(place, task="TASK-001"):
@@ -68,55 +57,49 @@ def records(place, last):
     place.git("commit", "-q", "-m", "the plan as it was")
 
 
-def test_a_clone_believes_the_landing_as_the_runner_made_it(built, cloned):
+def test_a_clone_believes_the_landing_as_the_runner_made_it(built):
     assert "Files: sha256:" in built.git("log", "-1", "--format=%B", landing(built))
-    assert unverified(cloned(built)) == set()
-
-
-@pytest.mark.parametrize("files", [{"one.txt": "bad\n"}, {"conftest.py": "x = 1\n"}])
-def test_an_amended_landing_is_unverified_here_and_in_a_clone(built, cloned, files):
-    over_the_landing(built, files=files)
-    clone = cloned(built)
-    for place in (built, clone):
-        assert "Proof: TC-001 pass" in place.git("log", "-1", "--format=%B", landing(place))
-        assert unverified(place) == {"TASK-001"}
-    said = clone.runner("evidence", "TASK-001")
-    assert "unproven: the proof in the commit of" in said.out
-    assert "proven by the runner" not in said.out
-    assert "runner verify TASK-001" in said.out
-
-
-def test_an_amended_landing_that_passes_is_shipped_and_one_that_fails_is_not(built, cloned):
-    over_the_landing(built, files={"one.txt": "good, and mine\n"})
-    assert cloned(built).runner("ship", "--trust").code == 0
-    over_the_landing(built, files={"one.txt": "bad\n"})
-    assert cloned(built, "other").runner("ship", "--trust").code != 0
-
-
-def test_other_words_around_the_evidence_leave_it_as_it_is(built, cloned):
+    assert unverified(built.cloned()) == set()
+    # Other words around the evidence leave it as it is; a proof by hand in it proves nothing.
     message = built.git("log", "-1", "--format=%B", landing(built)).strip()
     over_the_landing(built, message=f"{message}\nSigned-off-by: Ada <ada@example.org>\n")
-    assert unverified(cloned(built)) == set()
-
-
-def test_a_proof_that_is_written_by_hand_into_a_landing_proves_nothing(built, cloned):
-    message = built.git("log", "-1", "--format=%B", landing(built)).strip()
+    assert unverified(built.cloned("signed")) == set()
     better = re.sub(r"Proof: TC-001 pass exit=0", "Proof: TC-001 pass exit=0 passed=9", message)
     over_the_landing(built, message=better)
-    assert unverified(cloned(built)) == {"TASK-001"}
+    assert unverified(built.cloned("better")) == {"TASK-001"}
 
 
-@pytest.mark.parametrize("names_files", [True, False])
-def test_a_message_that_is_copied_proves_nothing(built, cloned, names_files):
+def test_an_amended_landing_is_unverified_here_and_in_a_clone(built):
+    for path, text in (("conftest.py", "x = 1\n"), ("one.txt", "bad\n")):
+        here = copy(built.root, built.root.with_name(path), built.home)
+        over_the_landing(here, files={path: text})
+        clone = here.cloned(f"clone-{path}")
+        for place in (here, clone):
+            assert "Proof: TC-001 pass" in place.git("log", "-1", "--format=%B", landing(place))
+            assert unverified(place) == {"TASK-001"}, path
+        said = clone.runner("evidence", "TASK-001")
+        assert "unproven: the proof in the commit of" in said.out
+        assert "proven by the runner" not in said.out
+        assert "runner verify TASK-001" in said.out
+
+
+def test_an_amended_landing_that_passes_is_shipped_and_one_that_fails_is_not(built):
+    over_the_landing(built, files={"one.txt": "good, and mine\n"})
+    assert built.cloned().runner("ship", "--trust").code == 0
+    over_the_landing(built, files={"one.txt": "bad\n"})
+    assert built.cloned("other").runner("ship", "--trust").code != 0
+
+
+def test_a_message_that_is_copied_proves_nothing(built):
     message = built.git("log", "-1", "--format=%B", landing(built)).strip()
-    if not names_files:
-        message = re.sub(r"\nFiles: .*", "", message)
-    built.commit({"one.txt": "bad\n"}, message=message)
-    assert unverified(cloned(built)) == {"TASK-001"}
-    assert unverified(built) == {"TASK-001"}
+    for name, said in (("with", message), ("without", re.sub(r"\nFiles: .*", "", message))):
+        here = copy(built.root, built.root.with_name(name), built.home)
+        here.commit({"one.txt": "bad\n"}, message=said)
+        assert unverified(here.cloned(f"clone-{name}")) == {"TASK-001"}, name
+        assert unverified(here) == {"TASK-001"}, name
 
 
-def test_two_landings_in_one_commit_are_unverified(workplace, cloned, monkeypatch):
+def test_two_landings_in_one_commit_are_unverified(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     workplace.plan(ONE, TWO)
     assert workplace.run().code == 0
@@ -125,18 +108,16 @@ def test_two_landings_in_one_commit_are_unverified(workplace, cloned, monkeypatc
     message = workplace.git("log", "-1", "--format=%B", landing(workplace, "TASK-002"))
     workplace.git("reset", "-q", "--soft", f"{first}^")
     workplace.git("commit", "-q", "-m", message)
-    assert unverified(cloned(workplace)) == {"TASK-001", "TASK-002"}
+    assert unverified(workplace.cloned()) == {"TASK-001", "TASK-002"}
 
 
-def test_a_landing_that_is_picked_is_proven_and_one_whose_conflict_was_resolved_is_not(
-    built, cloned
-):
+def test_a_landing_that_is_picked_is_proven_and_one_whose_conflict_was_resolved_is_not(built):
     landed, last = landing(built), built.head
     built.git("reset", "-q", "--hard", f"{landed}^")
     by_hand(built, "mine.txt", "mine\n")
     built.git("cherry-pick", "-x", landed)
     records(built, last)
-    assert unverified(cloned(built)) == set()
+    assert unverified(built.cloned()) == set()
     built.git("reset", "-q", "--hard", f"{landed}^")
     by_hand(built, "one.txt", "mine\n")
     built.git("cherry-pick", landed, check=False)
@@ -144,10 +125,10 @@ def test_a_landing_that_is_picked_is_proven_and_one_whose_conflict_was_resolved_
     built.git("add", "one.txt")
     built.git("commit", "-q", "--no-edit")
     records(built, last)
-    assert unverified(cloned(built, "other")) == {"TASK-001"}
+    assert unverified(built.cloned("other")) == {"TASK-001"}
 
 
-def test_a_commit_of_the_first_versions_is_believed_where_its_journal_is(built, cloned):
+def test_a_commit_of_the_first_versions_is_believed_where_its_journal_is(built):
     journal = built.root / "artifacts/build/journal.jsonl"
     landed, last = landing(built), built.head
     message = re.sub(r"\nFiles: .*", "", built.git("log", "-1", "--format=%B", landed))
@@ -155,7 +136,7 @@ def test_a_commit_of_the_first_versions_is_believed_where_its_journal_is(built, 
     built.git("commit", "-q", "--amend", "-m", message)
     old = built.head
     records(built, last)
-    clone = cloned(built)
+    clone = built.cloned()
     assert unverified(clone) == {"TASK-001"}
     assert clone.run().code == 0  # proven again at its end
     assert unverified(clone) == set()
@@ -163,16 +144,16 @@ def test_a_commit_of_the_first_versions_is_believed_where_its_journal_is(built, 
     assert old not in set(commits_made(journal))
 
 
-def test_a_check_that_somebody_wrote_down_by_hand_is_nobodys_proof(workplace, cloned, monkeypatch):
+def test_a_check_that_somebody_wrote_down_by_hand_is_nobodys_proof(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     workplace.plan(ONE, CHECK)
     assert workplace.run().code == 0
-    assert unverified(cloned(workplace)) == set()
+    assert unverified(workplace.cloned()) == set()
     workplace.git("commit", "-q", "--amend", "--allow-empty", "--no-edit")
-    assert unverified(cloned(workplace, "same")) == set()
+    assert unverified(workplace.cloned("same")) == set()
     workplace.write({"one.txt": "good, and mine\n"})
     workplace.git("commit", "-q", "-a", "--amend", "--no-edit")
-    assert unverified(cloned(workplace, "other")) == {"TASK-001", "TASK-003"}
+    assert unverified(workplace.cloned("other")) == {"TASK-001", "TASK-003"}
 
 
 def test_a_landing_that_was_cut_off_and_rebased_is_its_own_files_alone(workplace, monkeypatch):

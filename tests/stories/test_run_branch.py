@@ -26,15 +26,14 @@ def test_a_new_branch_begins_at_head_beside_what_is_not_committed(workplace):
     assert (ended_.code, "on branch" in ended_.err) == (0, False)
 
 
-@pytest.mark.parametrize("name", ["a..b", "-x", "", "a b", "@{-1}", "x.lock"])
-def test_what_cannot_be_a_branch_is_told_and_nothing_runs(workplace, name):
+def test_what_cannot_be_a_branch_is_told_and_nothing_runs(workplace):
     workplace.plan(ONE)
-    ended_ = workplace.runner("run", "--trust", f"--branch={name}")
-    if name:
+    for name in ("a..b", "-x", "a b", "@{-1}", "x.lock"):
+        ended_ = workplace.runner("run", "--trust", f"--branch={name}")
         assert (ended_.code, "invalid branch name" in ended_.err) == (2, True), ended_.err
         assert workplace.landings == []
-    else:
-        assert ended_.code == 0, "none was named"
+    ended_ = workplace.runner("run", "--trust", "--branch=")
+    assert ended_.code == 0, "none was named"
     assert branch_of(workplace) == "main"
 
 

@@ -29,11 +29,24 @@ def in_row(*tests, **each):
     ]
 
 
-def test_checks_of_one_command_run_it_once_and_name_whose_run_it_was(workplace, outside):
-    command, count = counting(outside)
-    workplace.plan(*in_row(command, command, command))
+def test_one_command_runs_once_unless_it_reaches_outside_or_asks_for_its_task(workplace, outside):
+    same, count = counting(outside)
+    network, network_count = counting(outside.with_name("network"))
+    port, port_count = counting(outside.with_name("port"))
+    own, own_count = counting(outside.with_name("own"), task="$RUNNER_TASK ")
+    rows = [(same, ())] * 3
+    rows += [(network, ["Network: yes"])] * 2 + [(port, ["Uses: port 8080"])] * 2
+    rows += [(own, ())] * 2
+    workplace.plan(
+        *(
+            a_task(
+                f"TASK-{n:03d}", tests=[line], needs=[f"TASK-{n - 1:03d}"][: n - 1], fields=fields
+            )
+            for n, (line, fields) in enumerate(rows, 1)
+        )
+    )
     assert workplace.run("--no-sandbox").code == 0
-    assert count() == 1
+    assert [count(), network_count(), port_count(), own_count()] == [1, 2, 2, 2]
     assert notes(workplace, "TASK-001") == [""]
     assert notes(workplace, "TASK-003") == ["stands from TASK-001's proof"]
     assert "stands from TASK-001's proof" in workplace.runner("evidence", "TASK-002").out
@@ -66,21 +79,6 @@ def test_a_gate_stands_from_the_tests_of_the_same_task(workplace, outside):
     assert workplace.run("--no-sandbox", "--no-verify-at-end").code == 0
     assert count() == 2  # on the proposal, and on the base
     assert "stands from TASK-001's proof" in " ".join(notes(workplace, "TASK-001"))
-
-
-@pytest.mark.parametrize("field", ["Network: yes", "Uses: port 8080"])
-def test_what_reaches_outside_runs_for_each_task(workplace, outside, field):
-    command, count = counting(outside)
-    workplace.plan(*in_row(command, command, fields=[field]))
-    assert workplace.run("--no-sandbox").code == 0
-    assert count() == 2
-
-
-def test_a_command_that_asks_which_task_it_is_runs_for_each(workplace, outside):
-    command, count = counting(outside, task="$RUNNER_TASK ")
-    workplace.plan(*in_row(command, command))
-    assert workplace.run("--no-sandbox").code == 0
-    assert count() == 2
 
 
 def test_what_passed_beside_another_tests_leftovers_proves_nothing_for_others(workplace):

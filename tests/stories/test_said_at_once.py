@@ -34,26 +34,17 @@ def test_approve_sees_what_status_sees(built):
     assert len(built.happened("attempt.started", "TASK-001")) == 2
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
+def test_agents_and_models_whose_writes_nobody_sees_are_told(workplace):
+    for fields, told in (
+        ((), False),
+        (("Implementer: agent", "Review: prompt"), False),
         (("Implementer: agent",), True),
         (("Implementer: model",), True),
-        (("Implementer: agent", "Review: prompt"), False),
-        ((), False),
-    ],
-)
-def test_agents_and_models_whose_writes_nobody_sees_are_told(workplace, fields, told):
-    section = a_task(
-        "TASK-001",
-        "One",
-        blocks={} if fields else {"a.txt": "a\n"},
-        outputs=["a.txt"],
-        fields=fields,
-    )
-    workplace.plan(section)
-    ended = workplace.run()
-    assert ("changes are not reviewed" in ended.err) is told, ended.said
+    ):
+        blocks = {} if fields else {"a.txt": "a\n"}
+        workplace.plan(a_task("TASK-001", blocks=blocks, outputs=["a.txt"], fields=fields))
+        ended = workplace.run()
+        assert ("changes are not reviewed" in ended.err) is told, (fields, ended.said)
 
 
 def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
@@ -73,23 +64,25 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
     assert workplace.statuses["TASK-001"] == "DONE"
 
 
-@pytest.mark.parametrize(
-    ("fields", "ways"),
-    [
-        ((), "fix its section"),
-        (("Requires: secret SHOP_KEY",), "provide what is missing"),
-        (("Requires: tool frobnicate",), "provide what is missing"),
-        (("Requires: root",), "do it yourself"),
-    ],
-)
-def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace, fields, ways):
-    command = "echo a > a.txt" if fields else ""
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command=command, fields=fields))
+def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace):
+    rows = {
+        "TASK-001": ((), "fix its section"),
+        "TASK-002": (("Requires: secret SHOP_KEY",), "provide what is missing"),
+        "TASK-003": (("Requires: tool frobnicate",), "provide what is missing"),
+        "TASK-004": (("Requires: root",), "do it yourself"),
+    }
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[id_], command=f"echo a > {id_}" if fields else "", fields=fields)
+            for id_, (fields, _) in rows.items()
+        )
+    )
     ended = workplace.run()
-    why = workplace.runner("why", "TASK-001").out
-    assert f"next: {ways}" in ended.out
-    assert f"next: {ways}" in why
-    assert "PENDING" not in f"{ended.out}{why}"
+    for id_, (_, ways) in rows.items():
+        why = workplace.runner("why", id_).out
+        assert f"next: {ways}" in ended.out, id_
+        assert f"next: {ways}" in why, id_
+        assert "PENDING" not in f"{ended.out}{why}"
 
 
 def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on_it(built):
@@ -133,18 +126,25 @@ def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace
     assert "Review: edited" in workplace.git("log", "-1", "--skip=1", "--format=%B")
 
 
-@pytest.mark.parametrize(("word", "more"), [("apply", ()), ("reject", ("--reason", "say more"))])
-def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monkeypatch, word, more):
+def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n", "b.txt": "b\n"}))
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": "a\n", "b.txt": "b\n"}),
+        a_task("TASK-002", blocks={"c.txt": "c\n", "d.txt": "d\n"}),
+    )
     assert workplace.run("--review", "prompt").code == 3
-    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED")
     staged = workplace.runner("staged-write", "list", "--json").document["staged"]
-    for one in staged if word == "apply" else staged[:1]:
-        assert workplace.statuses["TASK-001"] == "BLOCKED"
-        workplace.runner("staged-write", word, one["id"], *more)
-    assert workplace.statuses["TASK-001"] == "PENDING"
-    assert workplace.status_line("TASK-001") == "- Status: PENDING"
+    by_path = {one["path"]: one["id"] for one in staged}
+    for id_, verb, paths, more in (
+        ("TASK-001", "apply", ["a.txt", "b.txt"], ()),
+        ("TASK-002", "reject", ["c.txt"], ("--reason", "say more")),
+    ):
+        assert workplace.status_line(id_).startswith("- Status: BLOCKED")
+        for path in paths:
+            assert workplace.statuses[id_] == "BLOCKED"
+            workplace.runner("staged-write", verb, by_path[path], *more)
+        assert workplace.statuses[id_] == "PENDING"
+        assert workplace.status_line(id_) == "- Status: PENDING"
 
 
 def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workplace):
@@ -173,18 +173,23 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     assert f"next: {scope}" in workplace.runner("why", "2").out
 
 
-@pytest.mark.parametrize("more", ["", "; mkdir d; truncate -s 20M d/x"])
-def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more):
+def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
     """Nothing of it was read: neither is its place in the plan told, nor that git ignores it."""
-    command = f"truncate -s 60M b.bin{more}"
-    workplace.plan(a_task("TASK-001", outputs=["b.bin"], command=command, tests=["test -f b.bin"]))
+    large, more = "truncate -s 60M b.bin", "; mkdir d; truncate -s 20M d/x"
+    workplace.plan(
+        a_task("TASK-001", outputs=["b.bin"], command=large, tests=["test -f b.bin"]),
+        a_task("TASK-002", outputs=["b.bin"], command=large + more, tests=["test -f b.bin"]),
+    )
     said = workplace.run().out
     assert "Output files line of its section" not in said
     assert "git ignores" not in said
-    assert len(workplace.happened("attempt.started", "TASK-001")) == 1
-    assert "has 62,914,560 bytes; the limit for a file is 52,428,800" in said
-    step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
-    assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
+    assert len(workplace.happened("attempt.started")) == 2
+    too_large = "b.bin has 62,914,560 bytes; the limit for a file is 52,428,800"
+    steps = [line for line in said.splitlines() if line.startswith("  next: ")]
+    for id_, step in zip(("TASK-001", "TASK-002"), steps, strict=True):
+        assert f"BLOCKED {id_} (checks): {too_large}" in said
+        way = f"raise proposal_file_size (50MB) in your settings; then `runner retry {id_}`"
+        assert way in step
 
 
 def test_a_blocked_task_is_tried_again_with_what_a_person_says(workplace):

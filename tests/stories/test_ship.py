@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from workplace import Workplace, a_task
+from workplace import a_task
 
 
 @pytest.fixture
@@ -68,25 +68,21 @@ def test_a_ship_is_declared_committed_and_tagged(shop):
     assert second == f"{said['tag']}-2"
 
 
-def test_a_clone_without_the_journal_knows_of_the_ship(shop, tmp_path):
+def test_a_clone_without_the_journal_knows_of_the_ship(shop):
     more_work(shop)
     shop.run()
     assert shop.runner("ship", "--trust", "--unproven").code == 0  # nothing proves b.txt
     # Words of a person that only look like the trailer of a ship.
     shop.git("commit", "-q", "--allow-empty", "-m", 'feat: the page "Ship: now"')
-    shop.git("clone", "-q", "--no-tags", str(shop.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", shop.home)
+    clone = shop.cloned("clone", "--no-tags")
     clone.edit_plan("test -f a.txt", "test -e a.txt")
     assert clone.run("--allow-dirty").code == 2
-    clone.git("config", "user.name", "Bob")
-    clone.git("config", "user.email", "bob@example.org")
     assert clone.run("--allow-dirty", "--reopen").code == 0
     assert clone.happened("ship.reopened")
 
 
-def test_a_clone_ships_on_the_word_of_the_trailers(shop, tmp_path):
-    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", shop.home)
+def test_a_clone_ships_on_the_word_of_the_trailers(shop):
+    clone = shop.cloned()
     assert clone.runner("ship", "--trust").code == 0
     shutil.rmtree(clone.root / "artifacts/build/logs", ignore_errors=True)
     assert clone.dirt == []

@@ -36,12 +36,6 @@ def tasks(workplace, *letters, fields=()):
     )
 
 
-def own_settings(alone, text):
-    file = alone / "config/runner/runner.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-
-
 def reviews(workplace, task):
     return {(one["review"], one["by"]) for one in workplace.happened("write.reviewed", task)}
 
@@ -59,6 +53,10 @@ def test_one_key_answers_and_the_terminal_is_put_back(workplace):
     with begin(workplace) as terminal:
         terminal.until("[w]ait?")
         assert not is_cooked(terminal)
+        terminal.send("\x1b[A\x1b[A")  # an arrow key answers nothing
+        terminal.hear(0.5)
+        assert "[A]uto" not in terminal.said
+        assert workplace.happened("review.switched") == []
         terminal.send("?")
         heard = terminal.until("leave the task for `runner review`")
         terminal.until("[w]ait?", after=heard - 9)
@@ -66,20 +64,6 @@ def test_one_key_answers_and_the_terminal_is_put_back(workplace):
         terminal.wait()
     assert terminal.code == 0
     assert workplace.read("a.txt") == "a\n"
-
-
-def test_an_arrow_key_answers_nothing(workplace):
-    tasks(workplace, "a")
-    own = "[A]uto"
-    with begin(workplace) as terminal:
-        terminal.until("[w]ait?")
-        terminal.send("\x1b[A\x1b[A")
-        terminal.hear(0.5)
-        assert own not in terminal.said
-        assert workplace.happened("review.switched") == []
-        terminal.send("w")
-        terminal.wait()
-    assert terminal.code == 3
 
 
 @pytest.mark.parametrize(("end", "code"), [("\x03", 130), ("\x04", 3)])
@@ -137,33 +121,26 @@ def test_a_signal_that_ends_it_puts_the_terminal_back(workplace):
 # --- who reviews from now on ----------------------------------------------------------
 
 
-def test_a_task_and_a_run_are_given_to_whoever_reviews_and_say_so(workplace, alone):
-    own_settings(alone, 'review_command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
-    tasks(workplace, "a", "b", "c")
+def test_a_task_or_a_run_is_given_to_whoever_reviews_and_says_so(workplace):
+    workplace.settle('review_command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
+    tasks(workplace, "a", "b", "c", "d")
     with begin(workplace, "-j", "1", RUNNER_REVIEW_COMMAND="") as terminal:
         terminal.until("[A]uto for the task, for the [R]un")
+        heard = terminal.until("[w]ait?")
+        for task, key in (("TASK-002", "A"), ("TASK-003", "a")):
+            terminal.send(key)
+            terminal.until(f"{task} wants to create", after=heard)
+            heard = terminal.until("[w]ait?", after=heard)
         terminal.send("R")
         terminal.wait()
     assert terminal.code == 0, terminal.said
-    [switched] = workplace.happened("review.switched")
-    assert (switched["review"], switched["scope"], switched["by"]) == ("auto", "run", "person")
-    for task in ("TASK-001", "TASK-002", "TASK-003"):
-        assert reviews(workplace, task) == {("auto", "")}
-    assert "Review: applied" not in workplace.git("log", "--format=%B")
-
-
-def test_a_task_alone_is_given_away_and_the_next_one_is_asked(workplace, alone):
-    own_settings(alone, 'review_command = "true"\n')
-    tasks(workplace, "a", "b")
-    with begin(workplace, "-j", "1") as terminal:
-        heard = terminal.until("[w]ait?")
-        terminal.send("A")
-        terminal.until("TASK-002 wants to create", after=heard)
-        terminal.until("[w]ait?", after=heard)
-        terminal.send("a")
-        terminal.wait()
-    assert terminal.code == 0
-    assert reviews(workplace, "TASK-001") == {("auto", "")}
+    switched = workplace.happened("review.switched")
+    assert [(one["review"], one["scope"], one["by"]) for one in switched] == [
+        ("auto", "task", "person"),
+        ("auto", "run", "person"),
+    ]
+    for task in ("TASK-001", "TASK-003", "TASK-004"):
+        assert reviews(workplace, task) == {("auto", "")}, task
     assert reviews(workplace, "TASK-002") == {("applied", "person")}
 
 
@@ -180,8 +157,8 @@ def test_a_task_alone_is_given_away_and_the_next_one_is_asked(workplace, alone):
         ),
     ],
 )
-def test_what_others_tightened_is_not_given_away(workplace, alone, fields, files, own, why):
-    own_settings(alone, own)
+def test_what_others_tightened_is_not_given_away(workplace, fields, files, own, why):
+    workplace.settle(own)
     if files:
         workplace.commit(files)
     tasks(workplace, "a", fields=fields)
@@ -196,8 +173,8 @@ def test_what_others_tightened_is_not_given_away(workplace, alone, fields, files
     assert not workplace.has("a.txt")
 
 
-def test_a_control_file_is_still_asked_for_in_a_run_that_was_given_away(workplace, alone):
-    own_settings(alone, 'review_command = "true"\n')
+def test_a_control_file_is_still_asked_for_in_a_run_that_was_given_away(workplace):
+    workplace.settle('review_command = "true"\n')
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["test -s a.txt"]),
         a_task(

@@ -47,6 +47,9 @@ def test_applied_writes_of_a_run_land_together_with_its_next_run(waiting):
 
 
 def test_what_is_decided_is_not_asked_again(waiting):
+    said = answer(waiting, "edit", "c.txt")
+    assert said.code == 2
+    assert "runner edit TASK-002 opens it" in said.err
     answer(waiting, "apply", "c.txt")
     again = answer(waiting, "apply", "c.txt")
     assert again.code == 2
@@ -56,31 +59,20 @@ def test_what_is_decided_is_not_asked_again(waiting):
         told.err == "nothing is waiting for you\n"
         "1 staged write settled; list all: runner pipeline staged-write list --all\n"
     )
-
-
-def test_a_rejected_file_takes_its_proposal_with_it(waiting):
+    # A rejected file takes its proposal with it.
     said = answer(waiting, "reject", "a.txt", "--reason", "shorter")
     assert said.code == 1
     assert said.err == "rejected: a.txt, with the rest of the proposal of TASK-001\n"
-    assert listed(waiting, "--all") == {"c.txt": "waits"}
+    assert listed(waiting, "--all") == {"c.txt": "approved"}
 
 
-def test_a_proposal_that_was_rejected_as_a_whole_no_longer_waits(waiting):
+def test_a_proposal_that_was_answered_as_a_whole_no_longer_waits(waiting):
+    waiting.runner("approve", "TASK-001")
+    assert listed(waiting) == {"c.txt": "waits"}
     waiting.runner("reject", "TASK-001", "--reason", "both are wrong")
     assert listed(waiting) == {"c.txt": "waits"}
     assert listed(waiting, "--all")["b.txt"] == "rejected"
     assert answer(waiting, "apply", "b.txt").code == 2
-
-
-def test_one_that_was_approved_as_a_whole_no_longer_waits(waiting):
-    waiting.runner("approve", "TASK-001")
-    assert listed(waiting) == {"c.txt": "waits"}
-
-
-def test_a_proposal_of_a_run_is_edited_whole(waiting):
-    said = answer(waiting, "edit", "c.txt")
-    assert said.code == 2
-    assert "runner edit TASK-002 opens it" in said.err
 
 
 def test_work_that_a_person_s_file_holds_up_is_told_apart(workplace, monkeypatch):

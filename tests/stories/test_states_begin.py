@@ -7,16 +7,13 @@ from workplace import Workplace, a_task
 ONE = a_task("TASK-001", "Greeting", blocks={"hello.txt": "hello\n"})
 
 
-def test_a_folder_without_git_is_told_to_git_init(tmp_path, alone):
+def test_a_folder_without_git_or_without_a_plan_is_told_to_make_one(tmp_path, alone, workplace):
     folder = Workplace(tmp_path / "plain", alone)
     folder.root.mkdir()
     ended = folder.run()
     assert ended.code == 2
     assert "this folder is not in a git repository" in ended.err
     assert ended.err.endswith("hint: git init\n")
-
-
-def test_a_repository_without_a_plan_is_told_to_init(workplace):
     ended = workplace.run()
     assert ended.code == 2
     assert "TASK-GRAPH.md not found" in ended.err
@@ -140,3 +137,29 @@ def test_the_settings_may_name_the_plan(workplace):
     ended = workplace.run()
     assert ended.code == 2
     assert "TASK-GRAPH.md not found" in ended.err
+
+
+PLACES_OF_OURS = (
+    "artifacts",
+    "artifacts/build",
+    "artifacts/build/reports",
+    "artifacts/build/runs",
+    "artifacts/build/logs/TASK-001",
+    "artifacts/build/CHECKPOINT.md",
+    "artifacts/build/.gitignore",
+)
+
+
+def test_a_run_stops_before_a_link_and_writes_nothing_behind_it(workplace, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="false"))
+    for place in PLACES_OF_OURS:
+        link = workplace.root / place
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(theirs / "file" if "." in link.name else theirs)
+        ended = workplace.run("--no-sandbox")
+        assert ended.code == 6, (place, ended.said)
+        assert "the runner never follows links" in ended.err, place
+        assert list(theirs.iterdir()) == [], place
+        link.unlink()

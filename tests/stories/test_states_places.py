@@ -216,7 +216,7 @@ def test_a_task_that_breaks_a_package_installed_in_editable_mode_fails_its_proof
 # --- names ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["my shop", "-shop", "Läden ✓", "it's;$(touch x)", "a\\b"])
+@pytest.mark.parametrize("name", ["-my Läden ✓", "it's;$(touch x)\\b"])
 def test_a_repository_at_an_odd_path(tmp_path, alone, name):
     place = Workplace.begin(tmp_path / name, alone)
     place.plan(
@@ -306,18 +306,19 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
     assert sorted(mark.name for mark in marks.iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["shop/", "shop/assets/", "", ".git/info/"])
-def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(workplace, place):
-    name = f"{place}attributes" if "info" in place else f"{place}.gitattributes"
-    workplace.write({name: "*.bin filter=lfs\n", "shop/assets/a.bin": "pointer\n"})
-    shop = Workplace(workplace.root / "shop", workplace.home)
-    command = "echo new > assets/a.bin"
-    shop.plan(a_task("TASK-001", outputs=["assets/*.bin"], command=command, fields=[NO_PROOF]))
-    ended = shop.run()
-    assert ended.code == 3, ended.said
-    assert "a.bin" in shop.status_line("TASK-001")
-    assert shop.read("assets/a.bin") == "pointer\n"
-    assert shop.landings == []
+def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(tmp_path, alone):
+    places = ("shop/.git", "shop/assets/.git", ".git", ".git/info/")
+    for number, place in enumerate(places):
+        top = Workplace.begin(tmp_path / f"top{number}", alone)
+        top.write({f"{place}attributes": "*.bin filter=lfs\n", "shop/assets/a.bin": "pointer\n"})
+        shop = Workplace(top.root / "shop", alone)
+        command = "echo new > assets/a.bin"
+        shop.plan(a_task("TASK-001", outputs=["assets/*.bin"], command=command, fields=[NO_PROOF]))
+        ended = shop.run()
+        assert ended.code == 3, (place, ended.said)
+        assert "a.bin" in shop.status_line("TASK-001"), place
+        assert shop.read("assets/a.bin") == "pointer\n", place
+        assert shop.landings == []
 
 
 def test_settings_of_the_repository_do_not_loosen_the_persons(workplace):

@@ -20,7 +20,7 @@ def called(workplace):
 # --- before the run -------------------------------------------------------------------
 
 
-def test_uncommitted_changes_stop_the_run_with_a_hint(workplace):
+def test_uncommitted_changes_and_a_merge_in_progress_stop_the_run_with_a_hint(workplace):
     workplace.write({"a.txt": "old\n"})
     workplace.plan(MAKES_B)
     workplace.write({"a.txt": "mine\n"})
@@ -33,6 +33,17 @@ def test_uncommitted_changes_stop_the_run_with_a_hint(workplace):
     assert workplace.subjects == ["plan"]
     assert workplace.status_line("TASK-002") == "- Status: PENDING"
     assert workplace.read("a.txt") == "mine\n"
+
+    workplace.git("checkout", "a.txt")
+    workplace.git("switch", "-qc", "side")
+    workplace.commit({"a.txt": "2\n"})
+    workplace.git("switch", "-q", "main")
+    workplace.commit({"a.txt": "3\n"})
+    workplace.git("merge", "side", check=False)
+    ended = workplace.run()
+    assert ended.code == 2
+    assert "a merge is in progress" in ended.err
+    assert "git merge --continue" in ended.err
 
 
 def test_an_edited_plan_is_no_uncommitted_change(workplace):
@@ -89,25 +100,20 @@ def test_a_task_that_touches_a_dirty_file_waits_and_then_lands_on_what_the_perso
 def test_an_untracked_file_in_the_way_of_an_output_is_kept_and_the_task_waits(workplace):
     workplace.plan(MAKES_A)
     workplace.write({"a.txt": "precious\n"})
+    # An untracked environment is no file that tasks miss.
+    workplace.write({".venv/pyvenv.cfg": "", "node_modules/b/index.js": "", "notes.txt": ""})
     ended = workplace.run()
     assert ended.code == 3, ended.said
-    assert "untracked, so tasks can't see it (git add and commit):\n  a.txt" in ended.err
+    unseen = "untracked, so tasks can't see it (git add and commit):\n  a.txt\n  notes.txt\n"
+    assert unseen in ended.err
+    assert ".venv" not in ended.err
+    assert "node_modules" not in ended.err
     assert workplace.read("a.txt") == "precious\n"
     assert workplace.status_line("TASK-001").endswith("your own changes are in the way: a.txt")
     (workplace.root / "a.txt").rename(workplace.home / "saved")
     assert workplace.run().code == 0
     assert called(workplace) == ["TASK-001"]
     assert workplace.read("a.txt") == "new\n"
-
-
-def test_an_untracked_environment_is_no_file_that_tasks_miss(workplace):
-    workplace.plan(MAKES_A)
-    workplace.write({".venv/pyvenv.cfg": "", "node_modules/b/index.js": "", "notes.txt": ""})
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert "tasks can't see it (git add and commit):\n  notes.txt\n" in ended.err
-    assert ".venv" not in ended.err
-    assert "node_modules" not in ended.err
 
 
 def test_an_untracked_file_with_the_very_bytes_is_taken_over(workplace):
@@ -134,20 +140,6 @@ def test_staged_work_of_the_person_stays_staged(workplace):
     assert workplace.run("--allow-dirty").code == 0
     assert workplace.dirt == ["M  mine.txt", "A  new.txt"]
     assert workplace.git("show", "--name-only", "--format=", "HEAD~1") == "b.txt"
-
-
-def test_a_merge_in_progress_stops_the_run(workplace):
-    workplace.write({"a.txt": "1\n"})
-    workplace.plan(MAKES_B)
-    workplace.git("switch", "-qc", "side")
-    workplace.commit({"a.txt": "2\n"})
-    workplace.git("switch", "-q", "main")
-    workplace.commit({"a.txt": "3\n"})
-    workplace.git("merge", "side", check=False)
-    ended = workplace.run()
-    assert ended.code == 2
-    assert "a merge is in progress" in ended.err
-    assert "git merge --continue" in ended.err
 
 
 # --- HEAD -----------------------------------------------------------------------------

@@ -32,20 +32,24 @@ def type_literally(place, line):
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-sandbox",)], ids=["sandbox", "none"])
-@pytest.mark.parametrize("line", [HARD, "grep -q 'b c' a.txt"], ids=["quotes", "silent"])
-def test_the_printed_command_fails_as_the_proof_failed(workplace, flags, line):
+def test_the_printed_command_fails_as_the_proof_failed(workplace, flags):
     if not flags and not choose_sandbox("auto").encloses:
         pytest.skip("there is no sandbox here")
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "of the draft\n"}, tests=[line]))
+    lines = {"TASK-001": HARD, "TASK-002": "grep -q 'b c' a.txt"}  # quotes, and a silent one
+    workplace.plan(
+        *(a_task(id_, blocks={"a.txt": f"of {id_}\n"}, tests=[line]) for id_, line in lines.items())
+    )
     ended = workplace.run(*flags)
     assert ended.code == 1, ended.said
-    (proof,) = workplace.happened("attempt.finished")[0]["proofs"]
-    again = type_literally(workplace, typed_from(ended.said))
-    assert again.returncode == proof["exit"], again.stderr
-    log = workplace.root / proof["log"] if proof.get("log") else None
-    assert again.stdout == (log.read_text() if log else "")
     name = "none" if flags else choose_sandbox("auto").name
-    assert f"TASK-001 on draft/TASK-001-work, sandbox: {name}" in again.stderr
+    for id_ in lines:
+        (proof,) = workplace.happened("attempt.finished", id_)[0]["proofs"]
+        (line,) = set(re.findall(rf"see it fail: (runner shell {id_} .*)", ended.said))
+        again = type_literally(workplace, line)
+        assert again.returncode == proof["exit"], again.stderr
+        log = workplace.root / proof["log"] if proof.get("log") else None
+        assert again.stdout == (log.read_text() if log else "")
+        assert f"{id_} on draft/{id_}-work, sandbox: {name}" in again.stderr
 
 
 def test_a_failed_gate_and_a_command_of_many_lines_are_run_by_their_names(workplace):
@@ -82,18 +86,9 @@ def test_the_tree_is_that_of_the_last_proof(workplace):
     assert workplace.dirt == [] or all("artifacts" in line for line in workplace.dirt)
 
 
-def test_a_task_whose_draft_branch_is_gone_still_has_its_tree(workplace):
+def test_without_a_command_a_shell_opens_and_a_draft_that_is_gone_still_has_its_tree(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=["grep -q b a.txt"]))
     ended = workplace.run()
-    line = typed_from(ended.said)
-    workplace.git("branch", "-D", "draft/TASK-001-work")
-    again = type_literally(workplace, line)
-    assert (again.returncode, "on draft/TASK-001-work" in again.stderr) == (1, True), again.stderr
-
-
-def test_without_a_command_a_shell_opens_there(workplace):
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=["grep -q b a.txt"]))
-    workplace.run()
     done = subprocess.run(
         [sys.executable, "-m", "runner", "shell", "TASK-001"],
         cwd=workplace.root,
@@ -104,6 +99,10 @@ def test_without_a_command_a_shell_opens_there(workplace):
         check=False,
     )
     assert (done.returncode, done.stdout) == (6, "a\nTASK-001\n"), done.stderr
+    line = typed_from(ended.said)
+    workplace.git("branch", "-D", "draft/TASK-001-work")
+    again = type_literally(workplace, line)
+    assert (again.returncode, "on draft/TASK-001-work" in again.stderr) == (1, True), again.stderr
 
 
 def test_the_plans_commands_run_only_after_trust(workplace):

@@ -35,23 +35,22 @@ def started(workplace):
 # --- selection ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "built"),
-    [
-        (["task-2", "3"], "123"),
+def test_only_what_was_selected_is_built_and_the_dry_run_says_the_same(workplace):
+    workplace.plan(*chain(1, 2, 3, 4, 5, needs=DIAMOND))
+    built = []
+    for words, more in (
         (["--only", "TASK-004"], ""),
         (["--until", "TASK-003"], "13"),
-        (["TASK-001", "--with-dependents"], "12345"[:4]),
-    ],
-)
-def test_only_what_was_selected_is_built_and_the_dry_run_says_the_same(workplace, words, built):
-    workplace.plan(*chain(1, 2, 3, 4, 5, needs=DIAMOND))
-    foreseen = workplace.runner("run", "-n", "--json", "-j", "1", *words)
-    assert foreseen.code in (0, 3), foreseen.said
-    ended = workplace.run("-j", "1", *words)
-    assert started(workplace) == [one[-1] for one in foreseen.document["order"]]
-    assert "".join(sorted(started(workplace))) == built
-    assert ended.code == (0 if built else 3), ended.said
+        (["task-2", "3"], "2"),
+        (["TASK-001", "--with-dependents"], "4"),
+    ):
+        foreseen = workplace.runner("run", "-n", "--json", "-j", "1", *words)
+        assert foreseen.code in (0, 3), foreseen.said
+        ended = workplace.run("-j", "1", *words)
+        assert ended.code == (0 if more else 3), ended.said
+        assert [one[-1] for one in foreseen.document["order"]] == [*more], words
+        built += more
+        assert started(workplace) == built, words
 
 
 # --- many at once ---------------------------------------------------------------------
@@ -375,3 +374,26 @@ def test_what_was_dear_to_write_is_written_though_no_news_come(workplace, monkey
     finally:
         effects.unwatch(slow)
     assert ended.code == 0, ended.said
+
+
+@pytest.mark.parametrize(
+    ("sample", "before", "line"),
+    [
+        ("planner-style.md", "**Task type:** api  \n", "**Contracts:** none — in one process  \n"),
+        (
+            "tables.md",
+            "| Output files | `pipeline/reader.py` |\n",
+            "| Proof | none — fixed text |\n",
+        ),
+    ],
+)
+def test_a_plan_of_another_style_goes_on_by_the_one_line_that_is_advised(
+    workplace, sample, before, line
+):
+    text = (SAMPLES / sample).read_text("utf-8")
+    assert before in text
+    workplace.write({"shortener/__init__.py": ""})
+    workplace.commit({"TASK-GRAPH.md": text.replace(before, before + line)}, "plan")
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert set(workplace.statuses.values()) == {"DONE"}

@@ -47,23 +47,30 @@ def test_every_kind_of_change_lands_as_it_is(workplace):
     assert [one["outcome"] for one in writes if "outcome" in one] == ["landed"]
 
 
-def test_a_link_is_refused(workplace):
+def test_a_link_and_an_ignored_file_cannot_land_and_what_is_printed_is_made_harmless(workplace):
+    workplace.commit({".gitignore": "dist/\n"})
     command = "ln -s /etc/passwd a.txt; echo b > b.txt"
-    workplace.plan(a_task("TASK-001", outputs=["any"], command=command, fields=[NO_PROOF]))
-    ended = workplace.run()
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt", "b.txt"], command=command, fields=[NO_PROOF]),
+        a_task("TASK-002", blocks={"dist/out.txt": "x\n", "kept.txt": "y\n"}),
+        a_task(
+            "TASK-003",
+            "Sly \u202e title",
+            outputs=["c.txt"],
+            command="printf '\\033]0;owned\\007\\033[31mred\\n'; exit 1",
+            fields=["Budget: 1 attempts"],
+        ),
+    )
+    ended = workplace.run("-v")
     assert ended.code == 1, ended.said
+    assert workplace.landings == []
     assert "a.txt" in ended.err
     assert not os.path.lexists(workplace.root / "a.txt")
     assert not workplace.has("b.txt")
-
-
-def test_an_output_file_that_git_ignores_cannot_land_and_that_is_said(workplace):
-    workplace.commit({".gitignore": "dist/\n"})
-    workplace.plan(a_task("TASK-001", blocks={"dist/out.txt": "x\n", "kept.txt": "y\n"}))
-    ended = workplace.run()
-    assert ended.code == 1, ended.said
     assert "dist/out.txt: git ignores this file, so it cannot land" in ended.err
-    assert workplace.landings == []
+    assert "\x1b" not in ended.said
+    assert "\u202e" not in ended.said
+    assert "\\x1b" in ended.err
 
 
 def test_by_products_of_tests_are_no_changes(workplace):
@@ -173,22 +180,6 @@ def test_quiet_says_only_the_summary(workplace):
     ended = workplace.run("-q")
     assert ended.err == ""
     assert re.fullmatch(r"1 task: 1 DONE \(1 unproven\); 1 commit, [\d.]+ s\n", ended.out)
-
-
-def test_what_a_command_prints_cannot_reach_the_terminal_as_it_is(workplace):
-    workplace.plan(
-        a_task(
-            "TASK-001",
-            "Sly \u202e title",
-            outputs=["a.txt"],
-            command="printf '\\033]0;owned\\007\\033[31mred\\n'; exit 1",
-            fields=["Budget: 1 attempts"],
-        )
-    )
-    ended = workplace.run("-v")
-    assert "\x1b" not in ended.said
-    assert "\u202e" not in ended.said
-    assert "\\x1b" in ended.err
 
 
 def test_many_tasks_on_one_line_are_all_in_one_history(workplace):

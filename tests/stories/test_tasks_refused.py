@@ -2,7 +2,6 @@
 
 import os
 
-import pytest
 from workplace import Workplace, a_task
 
 
@@ -84,9 +83,11 @@ def test_a_secret_that_a_command_prints_is_shown_to_nobody(workplace):
     assert "[REDACTED:" in workplace.read("artifacts/build/journal.jsonl")
 
 
-def test_blocks_that_fail_their_test_contract_are_blocked_at_once(workplace):
+def test_blocks_that_fail_are_blocked_at_once_and_a_command_mends_its_work(workplace):
+    mends = 'grep -q "exit code 1" "$RUNNER_BRIEF" && echo 2 > b.txt || echo 1 > b.txt'
     workplace.plan(
-        a_task("TASK-001", "Bad sum", blocks={"a.txt": "1\n"}, tests=["grep -q 2 a.txt"])
+        a_task("TASK-001", "Bad sum", blocks={"a.txt": "1\n"}, tests=["grep -q 2 a.txt"]),
+        a_task("TASK-002", outputs=["b.txt"], command=mends, tests=["grep -q 2 b.txt"]),
     )
     ended = workplace.run()
     assert ended.code == 1
@@ -97,64 +98,56 @@ def test_blocks_that_fail_their_test_contract_are_blocked_at_once(workplace):
     assert workplace.git("show", "draft/TASK-001-bad-sum:a.txt") == "1"
     assert not workplace.has("a.txt")
     assert "BLOCKED TASK-001 (checks)" in ended.out
+    assert attempts(workplace, "TASK-002") == 2
+    assert "Attempt: 2" in workplace.git("log", "-1", "--format=%B", "HEAD~1")
+    assert workplace.branches == ["draft/TASK-001-bad-sum", "main"]
     workplace.edit_plan("1\n```", "2\n```")
     workplace.git("commit", "-qam", "mend")
     assert workplace.run().code == 0
     assert workplace.status_line("TASK-001") == "- Status: DONE"
 
 
-def test_attempt_two_mends_what_attempt_one_did_wrong(workplace):
-    workplace.plan(
-        a_task(
-            "TASK-001",
-            outputs=["a.txt"],
-            command='grep -q "exit code 1" "$RUNNER_BRIEF" && echo 2 > a.txt || echo 1 > a.txt',
-            tests=["grep -q 2 a.txt"],
-        )
-    )
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert attempts(workplace) == 2
-    assert "Attempt: 2" in workplace.git("log", "-1", "--format=%B", "HEAD~1")
-    assert workplace.branches == ["main"]
-
-
 # --- BLOCKED at once ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("field", "reason", "note"),
-    [
-        ("Command: `sudo make install`", "root", "needs root"),
-        ("Requires: root", "root", "needs root"),
-        ("Requires: secret SHOP_KEY", "secret", "secret SHOP_KEY is not set in the environment"),
-        ("Requires: tool frobnicate", "tool", "tool frobnicate is not on PATH"),
-        ("Implementer: nobody", "policy", "no implementer"),
-        ("", "policy", "no implementer"),
-    ],
-)
-def test_what_cannot_go_on_is_blocked_at_once_with_the_reason(workplace, field, reason, note):
-    command = "" if field.startswith(("Command", "Implementer")) or not field else "echo a > a.txt"
+CANNOT_GO_ON = {
+    "Command: `sudo make install`": ("root", "needs root"),
+    "Requires: root": ("root", "needs root"),
+    "Requires: secret SHOP_KEY": ("secret", "secret SHOP_KEY is not set in the environment"),
+    "Requires: tool frobnicate": ("tool", "tool frobnicate is not on PATH"),
+    "Implementer: nobody": ("policy", "no implementer"),
+    "Keywords: x": ("policy", "no implementer"),
+}
+
+
+def test_what_cannot_go_on_is_blocked_at_once_with_the_reason(workplace):
+    ids = {f"TASK-00{n}": field for n, field in enumerate(CANNOT_GO_ON, 1)}
+    line = {id_: f"echo a > {id_}.txt" for id_ in ids}
     workplace.plan(
-        a_task("TASK-001", outputs=["a.txt"], command=command, fields=[field] if field else ())
+        *(
+            a_task(
+                id_,
+                outputs=[f"{id_}.txt"],
+                command=line[id_] if field.startswith("Requires") else "",
+                fields=[field],
+            )
+            for id_, field in ids.items()
+        )
     )
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert workplace.happened("attempt.started") == []
-    assert workplace.happened("task.blocked")[0]["reason"] == reason
-    assert note in workplace.status_line("TASK-001") or reason == "policy", ended.said
-    again = workplace.run()
-    assert again.code == 3
-    assert len(workplace.happened("task.blocked")) == 1
-    workplace.edit_plan(
-        f"- {field}" if field else "- Output files",
-        "- Keywords: x\n- Output files" if not field else "- Keywords: x",
-    )
-    if "Command" not in workplace.read("TASK-GRAPH.md"):
-        workplace.edit_plan("- Keywords: x", "- Command: `echo a > a.txt`")
+    for id_, field in ids.items():
+        reason, note = CANNOT_GO_ON[field]
+        (blocked,) = workplace.happened("task.blocked", id_)
+        assert blocked["reason"] == reason, field
+        assert note in workplace.status_line(id_) or reason == "policy", field
+    assert workplace.run().code == 3
+    assert len(workplace.happened("task.blocked")) == len(ids)
+    workplace.plan(*(a_task(id_, outputs=[f"{id_}.txt"], command=line[id_]) for id_ in ids))
     fixed = workplace.run()
     assert fixed.code == 0, fixed.said
-    assert workplace.read("a.txt") == "a\n"
+    assert all(workplace.read(f"{id_}.txt") == "a\n" for id_ in ids)
 
 
 def test_a_secret_that_is_there_later_lets_the_task_run_and_reaches_it_alone(
@@ -220,8 +213,12 @@ def three(fails="exit 1"):
     )
 
 
-def test_independent_tasks_go_on_after_a_failure(workplace):
+def test_independent_tasks_go_on_after_a_failure_but_with_fail_fast(workplace):
     workplace.plan(*three())
+    ended = workplace.run("-j", "1", "--fail-fast")
+    assert ended.code == 1
+    assert set(workplace.statuses.values()) == {"BLOCKED", "PENDING"}
+    assert workplace.landings == []
     ended = workplace.run("-j", "1")
     assert ended.code == 1
     assert workplace.statuses == {
@@ -231,14 +228,6 @@ def test_independent_tasks_go_on_after_a_failure(workplace):
         "TASK-004": "DONE",
     }
     assert "waiting TASK-002: needs TASK-001" in ended.out
-
-
-def test_fail_fast_starts_nothing_new_after_a_failure(workplace):
-    workplace.plan(*three())
-    ended = workplace.run("-j", "1", "--fail-fast")
-    assert ended.code == 1
-    assert set(workplace.statuses.values()) == {"BLOCKED", "PENDING"}
-    assert workplace.landings == []
 
 
 def test_named_tasks_that_were_blocked_are_tried_again(workplace):
@@ -288,32 +277,38 @@ def test_a_secret_in_a_tasks_command_stands_in_no_journal_and_no_answer(workplac
     assert key not in workplace.git("log", "--format=%B")
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ("- Keywords: x", "policy"),
-        ("- Command: `sudo echo a > a.txt`", "root"),
-        ("- Command: `echo ab > a.txt`\n- Requires: tool nix9", "tool"),
-    ],
-)
-def test_what_keeps_an_edited_task_from_starting_is_no_older_than_its_text(
-    workplace, given, reason
-):
-    """It was built before, by another text: plan and status say the same of it all the same."""
-    command = "- Command: `echo a > a.txt`"
+def test_what_keeps_an_edited_task_from_starting_is_no_older_than_its_text(workplace):
+    """They were built before, by another text: plan and status say the same of it all the same."""
+    given = {
+        "TASK-001": ("- Keywords: x", "policy"),
+        "TASK-002": ("- Command: `sudo echo a > TASK-002.txt`", "root"),
+        "TASK-003": ("- Command: `echo ab > TASK-003.txt`\n- Requires: tool nix9", "tool"),
+    }
     workplace.plan(
-        a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["grep a a.txt"])
+        *(
+            a_task(
+                id_,
+                outputs=[f"{id_}.txt"],
+                command=f"echo a > {id_}.txt",
+                tests=[f"grep a {id_}.txt"],
+            )
+            for id_ in given
+        )
     )
     assert workplace.run().code == 0
-    workplace.edit_plan(command, given)
+    for id_, (text, _) in given.items():
+        workplace.edit_plan(f"- Command: `echo a > {id_}.txt`", text)
     workplace.commit()
     assert workplace.run("--rebuild").code == 3
-    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED")
-    assert workplace.statuses == {"TASK-001": "BLOCKED"}
-    assert f"BLOCKED ({reason})" in workplace.runner("status").out
+    assert workplace.statuses == dict.fromkeys(given, "BLOCKED")
+    told = workplace.runner("status").out
+    for id_, (_, reason) in given.items():
+        assert workplace.status_line(id_).startswith("- Status: BLOCKED")
+        assert any(f"BLOCKED ({reason})" in line for line in told.splitlines() if id_ in line), id_
     workplace.run()
-    assert len(workplace.happened("task.blocked")) == 1
-    workplace.edit_plan(given, command.replace("echo a", "echo aa"))
+    assert len(workplace.happened("task.blocked")) == len(given)
+    for id_, (text, _) in given.items():
+        workplace.edit_plan(text, f"- Command: `echo aa > {id_}.txt`")
     workplace.commit()
     mended = workplace.run()
-    assert (mended.code, workplace.statuses) == (0, {"TASK-001": "DONE"}), mended.said
+    assert (mended.code, workplace.statuses) == (0, dict.fromkeys(given, "DONE")), mended.said

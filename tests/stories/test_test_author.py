@@ -1,17 +1,14 @@
 """A separate author writes held-out tests before the task starts."""
 
 import json
-import shlex
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
+from agent_program import install_agent
 from workplace import a_task
 
 from runner.app.build import test_author
 
-STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 FILE = "tests/test_half_acceptance.py"
 MORE = "tests/test_half_more.py"
 NO_MORE = '{"files": [], "items": {}}'
@@ -55,29 +52,15 @@ def grade_of(shop):
 
 
 @pytest.fixture
-def shop(workplace, alone, tmp_path, monkeypatch):
+def shop(workplace, tmp_path, monkeypatch):
     """Sets an agent that writes tests, a command that implements, and a plan with two items."""
     monkeypatch.setenv("RUNNER_BACKOFF", "0")
 
     def start(*rounds, mutants=(), **settings):
-        context = tmp_path / "desk"
-        context.mkdir(exist_ok=True)
-        shutil.copy(STAND_IN, context)
+        context = tmp_path / "agent"
         script = {"TASK-001": {"attempts": [[]], "author": rounds, "mutants": mutants}}
-        (context / "script.json").write_text(json.dumps({"tasks": script}))
+        install_agent(workplace, context, script, **{"mutation": "off", **settings})
         (context / "app.py").write_text("\n".join(CODE) + "\n")
-        words = [sys.executable, str(context / "stand_in.py"), str(context / "script.json")]
-        told = {
-            "agent_command": shlex.join(words),
-            "sandbox_read": [str(context)],
-            "sandbox": "auto" if shutil.which("bwrap") else "none",
-            "mutation": "off",
-            **settings,
-        }
-        lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-        file = alone / "config/runner/runner.toml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(lines) + "\n")
         workplace.commit({"pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n"})
         workplace.plan(
             a_task(
@@ -112,22 +95,32 @@ def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
 
 
 @pytest.mark.parametrize(
-    ("first", "why"),
+    "wrong",
     [
-        (a_round(say="done"), "end with the JSON object"),
-        (a_round(say=answer(A1=[f"{FILE}::test_half"])), "A2: name a test for it"),
-        (a_round(say=answer(A1=[f"{FILE}::test_no"], A2=[f"{FILE}::test_below"])), ""),
-        (a_round(["def test_x(:"]), "invalid syntax"),
-        (a_round(path="app.py", say=answer(["app.py"])), "app.py is not named like"),
-        (a_round(["def test_half(): pass", "def test_below(): pass"]), "none of its tests fails"),
-        (a_round(["import nothing_of_it", *TESTS]), "none of its tests fails"),
+        [  # an answer that says nothing, and one without a test for an item
+            a_round(say="done"),
+            a_round(say=answer(A1=[f"{FILE}::test_half"])),
+        ],
+        [  # a file that Python cannot read, and one that is no test
+            a_round(["def test_x(:"]),
+            a_round(path="app.py", say=answer(["app.py"])),
+        ],
+        [  # tests of which none fails without the work, or none can run
+            a_round(["def test_half(): pass", "def test_below(): pass"]),
+            a_round(["import nothing_of_it", *TESTS]),
+        ],
+        [],
     ],
+    ids=["answer", "file", "tests", "nothing"],
 )
-def test_what_is_wrong_goes_back_and_is_repaired(shop, first, why):
-    shop = shop(first, a_round())
+def test_what_is_wrong_goes_back_and_is_repaired(shop, wrong):
+    good = (
+        a_round() if wrong else a_round(say=answer(A1=[f"{FILE}::no"], A2=[f"{FILE}::test_below"]))
+    )
+    shop = shop(*wrong, good)
     shop.run("--jobs", "1")
     [event] = shop.happened("tests.written")
-    assert event["repairs"] == (1 if why else 0)
+    assert event["repairs"] == len(wrong)
 
 
 def test_after_two_repairs_the_task_waits(shop):

@@ -75,32 +75,27 @@ def test_a_gate_that_was_red_before_does_not_stop_the_work(workplace):
     assert "⚠ lint" in workplace.read("artifacts/build/CHECKPOINT.md")
 
 
-def test_what_a_contract_changes_or_leaves_running_is_said_and_does_not_land(workplace):
+def test_what_a_contract_changes_leaves_running_or_fails_by_is_said(workplace):
     workplace.plan(
         a_task(
             "TASK-001",
             blocks={"a.txt": "a\n"},
             tests=["echo more >> a.txt; echo made > b.txt; sleep 300 & true"],
-        )
+        ),
+        a_task(
+            "TASK-002",
+            needs=["TASK-001"],
+            blocks={"c.txt": "c\n"},
+            tests=["true", "false"],
+            fields=["Gates:\n  - lint: `false`\n  - types: `true`"],
+        ),
     )
     ended = workplace.run()
-    assert ended.code == 0, ended.said
+    assert ended.code == 1, ended.said
     assert "⚠ TC-001: the gate modified files (discarded): a.txt, b.txt" in ended.err
     assert "⚠ TC-001: the runner stopped 1 process that it left running" in ended.err
     assert workplace.read("a.txt") == "a\n"
     assert not workplace.has("b.txt")
-
-
-def test_what_failed_is_named_in_the_checkpoint_of_a_blocked_task(workplace):
-    workplace.plan(
-        a_task(
-            "TASK-001",
-            blocks={"a.txt": "a\n"},
-            tests=["true", "false"],
-            fields=["Gates:\n  - lint: `false`\n  - types: `true`"],
-        )
-    )
-    assert workplace.run().code == 1
     told = workplace.read("artifacts/build/CHECKPOINT.md")
-    assert "--- Task 1: Work — BLOCKED ❌\nTC: 1/2 pass (2 unit) ❌ TC-0011\n" in told
+    assert "--- Task 2: Work — BLOCKED ❌\nTC: 1/2 pass (2 unit) ❌ TC-0021\n" in told
     assert "Gates: ❌ lint ✅ types\n" in told

@@ -1,22 +1,14 @@
-"""Attempts that are over before they are done: by their minutes, or by a person between two."""
+"""How long an attempt takes: its limits, and a line for each part that a person waits for."""
 
+import re
 import time
 
 import pytest
-from scripted_agent import OVERLOADED, Script, writes
+from scripted_agent import OVERLOADED, Script, lingers, writes
 from workplace import a_task
-
-from runner.implementers.base import WorkResult
-from runner.model import Finding
 
 GOOD = writes({"a.txt": "good\n"})
 TOO_LONG = "the attempt was stopped at its limit of 0.01 minutes"
-
-
-def lingers(context):
-    """A session that goes on until somebody ends it, and says so as every implementer does."""
-    assert context.cancelled.wait(30)
-    return WorkResult(findings=(Finding("implementer", "the session was cancelled"),))
 
 
 @pytest.fixture
@@ -71,3 +63,121 @@ def test_a_task_that_waits_for_its_next_try_is_cancelled(workplace, monkeypatch)
     assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
     assert len(script.attempts("TASK-001")) == 1
     assert workplace.runner("approve", "1").code == 0
+
+
+# --- where the seconds go ------------------------------------------------------------------------
+
+AGENT = """sleep 0.6
+cat > price.py <<'EOF'
+def price(n):
+    if n > 10:
+        return n * 2
+    return n + 3
+EOF
+cat > test_price.py <<'EOF'
+import time
+
+time.sleep(0.6)
+from price import price
+
+
+def test_price():
+    assert price(11) == 22
+    assert price(10) == 13
+    assert price(1) == 4
+EOF
+"""
+SLOW = a_task(
+    "TASK-001",
+    outputs=["price.py", "test_price.py"],
+    command="sh agent.sh",
+    tests=["python3 -m pytest -q test_price.py"],
+    fields=["Red first: yes"],
+)
+_LINE = re.compile(r"^TASK-001 [·✓] (.*) (\d+\.\d+) s$", re.MULTILINE)
+
+
+def test_the_lines_of_an_attempt_add_up_to_its_seconds(workplace):
+    workplace.commit({"agent.sh": AGENT})
+    workplace.plan(SLOW)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    lines = {name: float(seconds) for name, seconds in _LINE.findall(ended.said)}
+    assert {"implementer", "TC-001", "mutation"} <= lines.keys()
+    (attempt,) = workplace.happened("attempt.finished", "TASK-001")
+    assert sum(lines.values()) >= 0.9 * attempt["seconds"]
+
+
+def test_quiet_hides_them(workplace):
+    command, tests = "sleep 0.7; echo a > a.txt", ["sleep 0.7; grep -q a a.txt"]
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command=command, tests=tests))
+    assert _LINE.findall(workplace.run("-q").said) == []
+    stages = [one["stage"] for one in workplace.happened("stage.completed", "TASK-001")]
+    assert "implementer" in stages
+
+
+# --- of a task that is built anew on a held change -----------------------------------------------
+
+RULE = "rules.txt"
+FITS = writes({"api.txt": "touching\n"})
+
+
+@pytest.fixture
+def approved(workplace, monkeypatch):
+    """A change that breaks TASK-002, approved; gives what plays the steps of building it anew."""
+    steps = {"TASK-002": [writes({"api.txt": "apart\n"})]}
+    script = Script(steps).installed(monkeypatch)
+    tasks = [
+        a_task("TASK-001", "Rule", blocks={RULE: "apart\n"}),
+        a_task(
+            "TASK-002",
+            "API",
+            needs=["TASK-001"],
+            outputs=["api.txt"],
+            tests=["cmp api.txt rules.txt"],
+        ),
+    ]
+    workplace.plan(*tasks)
+    assert workplace.run().code == 0
+    change = a_task("TASK-003", "Touching", needs=["TASK-001"], blocks={RULE: "touching\n"})
+    workplace.plan(*(task.replace("PENDING", "DONE") for task in tasks), change)
+    assert workplace.run().code == 4
+    assert workplace.runner("approve", "TASK-002").code == 0
+
+    def plays(*anew):
+        script.told.clear()
+        steps["TASK-002"] = list(anew)
+        return script
+
+    return plays
+
+
+def test_it_is_ended_in_time_gives_way_to_the_end_of_a_run_and_waits_out_an_overload(
+    workplace, approved, monkeypatch
+):
+    def again(script, **settings):
+        """The next run, after another approval; what it says and how many sessions it had."""
+        for name, value in settings.items():
+            monkeypatch.setenv(f"RUNNER_{name}", value)
+        ended = workplace.run("--no-verify-at-end")
+        for name in settings:
+            monkeypatch.delenv(f"RUNNER_{name}")
+        return ended, len(script.told)
+
+    ended, sessions = again(approved(lingers), ATTEMPT_MINUTES="0.005", ATTEMPTS="2")
+    assert (ended.code, sessions) == (4, 2), ended.said
+    assert "budget: the attempt was stopped at its limit of 0.005 minutes" in ended.err
+    assert "cancelled" not in ended.said
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
+
+    workplace.runner("approve", "TASK-002")
+    ended, sessions = again(approved(OVERLOADED), BACKOFF="100", RUN_MINUTES="0.01")
+    assert (ended.code, sessions) == (4, 1), ended.said
+    why = "could not be built on it (the run has used its limit of 0.01 minutes)"
+    assert why in workplace.runner("show", "TASK-003").out
+
+    workplace.runner("approve", "TASK-002")
+    ended, sessions = again(approved(OVERLOADED, OVERLOADED, FITS), BACKOFF="0.05")
+    assert (ended.code, sessions) == (0, 3), ended.said
+    assert ended.err.count("TASK-002 is retried in 0.") == 2
+    assert workplace.statuses["TASK-003"] == "DONE"

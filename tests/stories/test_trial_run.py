@@ -47,6 +47,13 @@ def shop(workplace, monkeypatch, tmp_path):
 
 
 def test_it_shows_everything_and_leaves_nothing_behind(shop, tmp_path):
+    # It is about one task whose turn has come.
+    assert shop.run(*WORDS).err.startswith("runner: --with-implementer needs one task")
+    assert shop.run("TASK-005", *WORDS).err.startswith(
+        "runner: TASK-005 depends on unfinished tasks: TASK-002"
+    )
+    assert "--with-implementer needs --dry-run" in shop.run("TASK-003", "--with-implementer").err
+
     before = shop.everything()
     ended = shop.run("TASK-002", *WORDS)
     assert ended.code == 0, ended.said
@@ -63,8 +70,7 @@ def test_it_shows_everything_and_leaves_nothing_behind(shop, tmp_path):
     journal = str(shop.root / "artifacts/build/journal.jsonl")
     assert after[journal] == before[journal]
 
-
-def test_as_a_document_it_has_coverage_impact_proofs_and_cost(shop):
+    # As a document it has coverage, impact, proofs and cost.
     ended = shop.run("2", *WORDS, "--json")
     told = ended.document
     assert (told["kind"], told["passed"]) == ("trial", True)
@@ -82,6 +88,14 @@ def test_as_a_document_it_has_coverage_impact_proofs_and_cost(shop):
         "regression:TASK-001/TC-001",
     ]
     assert told["usage"] == {"inputTokens": 0, "outputTokens": 0, "dollars": 0.0, "toolCalls": 0}
+
+    # What does not pass is shown with its findings, and is not saved.
+    saved = tmp_path / "try.json"
+    ended = shop.run("TASK-004", *WORDS, "--plan-out", str(saved))
+    assert ended.code == 1
+    assert "✗ TC-004: " in ended.out
+    assert "TASK-004 would not land" in ended.out
+    assert not saved.exists()
 
 
 def test_exactly_those_bytes_land_later(shop, tmp_path):
@@ -119,23 +133,6 @@ def test_where_anything_has_moved_nothing_lands(shop, tmp_path):
     ended = shop.run("--apply", str(saved))
     assert (ended.code, "HEAD was" in ended.err) == (6, True)
     assert shop.landings == ["TASK-001"]
-
-
-def test_what_does_not_pass_is_shown_with_its_findings_and_not_saved(shop, tmp_path):
-    saved = tmp_path / "try.json"
-    ended = shop.run("TASK-004", *WORDS, "--plan-out", str(saved))
-    assert ended.code == 1
-    assert "✗ TC-004: " in ended.out
-    assert "TASK-004 would not land" in ended.out
-    assert not saved.exists()
-
-
-def test_it_is_about_one_task_whose_turn_has_come(shop):
-    assert shop.run(*WORDS).err.startswith("runner: --with-implementer needs one task")
-    assert shop.run("TASK-005", *WORDS).err.startswith(
-        "runner: TASK-005 depends on unfinished tasks: TASK-002"
-    )
-    assert "--with-implementer needs --dry-run" in shop.run("TASK-003", "--with-implementer").err
 
 
 def test_a_key_in_what_it_proposes_is_told_and_shown_nowhere(workplace, tmp_path):

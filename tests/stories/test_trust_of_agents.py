@@ -21,40 +21,35 @@ def called(tmp_path, monkeypatch):
 
 
 def test_a_plan_that_holds_no_command_but_wants_an_agent_is_asked_about(workplace, called):
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"], fields=["Implementer: claude"]))
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], fields=["Implementer: claude"]),
+        a_task("TASK-002", outputs=["b.txt"], fields=["Implementer: acp:codex"]),
+    )
+    assert "0 mistakes" in workplace.runner("validate").out
     ended = workplace.run(trust=False)
     assert ended.code == 3
-    assert "TASK-001: the agent program claude, with your login and the network" in ended.err
+    for id_, program in (("TASK-001", "claude"), ("TASK-002", "acp:codex")):
+        asked = f"{id_}: the agent program {program}, with your login and the network"
+        assert asked in ended.err
     assert not called.exists()
 
 
-@pytest.mark.parametrize(
-    ("settings", "shown"),
-    [
+def test_so_is_what_the_repositorys_settings_choose(workplace, called):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
+    for settings, shown in (
         ('implementer = "codex"\n', "the agent program codex"),
         (
             'implementer = "model"\n[model]\nexecute = "openai:dear"\n',
             "a model, with your key: openai:dear",
         ),
         ('command = "touch owned"\n', "TASK-001: touch owned"),
-    ],
-)
-def test_so_is_what_the_repositorys_settings_choose(workplace, called, settings, shown):
-    workplace.commit({"runner.toml": settings})
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
-    ended = workplace.run(trust=False)
-    assert ended.code == 3
-    assert shown in ended.err
+    ):
+        workplace.commit({"runner.toml": settings})
+        ended = workplace.run(trust=False)
+        assert ended.code == 3
+        assert shown in ended.err
     assert not called.exists()
     assert not workplace.has("owned")
-
-
-def test_an_agent_of_the_protocol_that_a_plan_calls_is_part_of_the_question(workplace):
-    workplace.plan(a_task("TASK-001", outputs=["a.txt"], fields=["Implementer: acp:codex"]))
-    assert "0 mistakes" in workplace.runner("validate").out
-    said = workplace.run(trust=False)
-    assert said.code == 3
-    assert "TASK-001: the agent program acp:codex, with your login and the network" in said.err
 
 
 @pytest.mark.parametrize("login", ["", "variable", "file"])

@@ -1,10 +1,8 @@
 """Bytes that came by a side road are unverified until the task's proof has run on them."""
 
-import subprocess
-
 import pytest
 from built import copy
-from workplace import Workplace, a_task
+from workplace import a_task
 
 GOOD = "good\n"
 ONE = a_task("TASK-001", "One", blocks={"one.txt": GOOD}, tests=["grep -q good one.txt"])
@@ -145,9 +143,7 @@ def test_ship_refuses_a_task_that_a_person_called_done_and_that_is_not_there(
     assert not workplace.git("tag")
 
 
-def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(
-    built, tmp_path, alone
-):
+def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(built, tmp_path):
     (tmp_path / "bad.txt").write_text("bad\n")
     staged = built.runner(
         "staged-write",
@@ -168,13 +164,12 @@ def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(
     assert "Proof:" not in message
     assert "Spec:" not in message
     assert unverified(built) == {"TASK-001"}
-    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
-    clone = Workplace(tmp_path / "clone", alone)
+    clone = built.cloned()
     assert unverified(clone) == {"TASK-001"}
 
 
 def test_what_a_colleague_built_anew_is_verified_and_not_built_again(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
+    clone = built.cloned()
     clone.edit_plan("good\n```", "good and better\n```")
     clone.commit(message="better")
     assert clone.run().code == 3
@@ -203,7 +198,7 @@ def test_what_a_colleague_built_anew_is_verified_and_not_built_again(built, tmp_
 
 
 def test_a_task_that_a_colleague_built_is_done_by_its_commit(built, tmp_path, alone):
-    clone = a_colleague(built, tmp_path, alone)
+    clone = built.cloned()
     add_two(clone)
     assert clone.run().code == 0
 
@@ -229,14 +224,6 @@ def test_a_task_that_a_colleague_built_is_done_by_its_commit(built, tmp_path, al
     assert unverified(pulled("unverified", changed)) == {"TASK-002"}
     assert clone.runner("undo", "TASK-002", "--reason", "no", "--yes").code == 0
     assert statuses(pulled("undone", clone))[1]["status"] != "DONE"
-
-
-def a_colleague(built, tmp_path, alone):
-    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
-    clone = Workplace(tmp_path / "clone", alone)
-    clone.git("config", "user.name", "Bo")
-    clone.git("config", "user.email", "bo@example.org")
-    return clone
 
 
 def pull(built, clone, what="main"):

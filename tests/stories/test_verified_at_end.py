@@ -66,15 +66,10 @@ def test_only_what_ran_on_another_tree_runs_again(workplace):
 
 
 def test_checks_of_one_tree_cost_nothing_more(workplace):
-    workplace.plan(*(a_task(f"TASK-{n:03d}", tests=["true"]) for n in range(1, 6)))
-    assert workplace.run().code == 0
-    assert verifications(workplace) == [(True, 0)]
-
-
-def test_a_check_on_the_last_landing_runs_once(workplace):
     workplace.plan(
         a_task("TASK-001", blocks={"a.txt": "a"}, tests=["test -f a.txt"]),
         a_task("TASK-002", needs=["TASK-001"], tests=["grep -q a a.txt"]),
+        *(a_task(f"TASK-{n:03d}", needs=["TASK-001"], tests=["true"]) for n in range(3, 6)),
     )
     assert workplace.run().code == 0
     assert verifications(workplace) == [(True, 0)]
@@ -133,3 +128,27 @@ def test_what_is_done_on_a_persons_word_and_fails_its_proof_is_built_on_by_nobod
     assert "only a person marked it DONE, and its re-test failed: TC-001" in ended.said
     assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "PENDING"}
     assert workplace.landings == []
+
+
+NOT_SINCE = "note: not verified as a whole since "
+
+
+def test_a_run_with_nothing_to_do_tells_what_is_known_of_this_very_tree(workplace):
+    workplace.write({"b.txt": "good\n"})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=("grep -q good b.txt",)))
+    assert workplace.run("--no-sandbox").code == 0
+    assert workplace.run().said == "the one task is DONE; nothing to do\n"
+
+    workplace.commit({"b.txt": "bad\n"})
+    after = workplace.run("--no-sandbox")  # it looks at the commit, and builds nothing
+    assert (after.code, NOT_SINCE in after.err) == (0, True)
+    assert workplace.run().err.startswith(NOT_SINCE)
+
+    assert workplace.runner("verify", "--all", "--trust", "--sandbox", "none").code == 1
+    assert workplace.statuses == {"TASK-001": "STALE"}
+    assert workplace.run().code == 3
+
+    workplace.commit({"b.txt": "good\n"})  # the tree that was proven, by another commit
+    assert workplace.runner("approve", "TASK-001").code == 0
+    assert workplace.run("--no-sandbox").code == 0
+    assert "verif" not in workplace.run().err

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from workplace import Workplace, a_task
+from workplace import a_task
 
 MODEL = "def total(prices):\n    return sum(prices)\n"
 TEST = (
@@ -61,17 +61,14 @@ def test_a_stale_task_that_passes_again_is_told_how_it_counts(shop):
     assert "stays STALE" not in shop.runner("verify", "1", "--trust").out
 
 
-def test_a_clone_proves_against_what_the_trailers_carry(shop, tmp_path):
-    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
-    clone = Workplace(tmp_path / "clone", shop.home)
+def test_a_clone_proves_against_what_the_trailers_carry(shop):
+    clone = shop.cloned()
     ended = verified(clone, "TASK-002")
     assert (ended.code, ended.document["evidence"]) == (0, "trailers"), ended.said
     assert ended.document["differences"] == []
     assert not clone.has("artifacts/build/journal.jsonl")
 
     # A test that is gone is worse, though all that is left passes.
-    clone.git("config", "user.name", "Bo")
-    clone.git("config", "user.email", "bo@example.org")
     clone.commit({"test_shop.py": TEST[: TEST.index("    def test_none")]})
     ended = verified(clone, "TASK-001")
     assert ended.code == 1

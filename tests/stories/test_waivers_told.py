@@ -1,9 +1,7 @@
 """A waiver goes with the commits: another clone says what a person said of these very bytes."""
 
-import subprocess
-
 import pytest
-from workplace import Workplace, a_task
+from workplace import a_task
 
 REASON = "tried by hand"
 WAIVED = ("waived", REASON)
@@ -29,27 +27,15 @@ def built(workplace):
     return workplace
 
 
-@pytest.fixture
-def cloned(tmp_path, alone):
-    def clone(place, name="clone"):
-        subprocess.run(["git", "clone", "-q", str(place.root), str(tmp_path / name)], check=True)
-        other = Workplace(tmp_path / name, alone)
-        other.git("config", "user.name", "Grace")
-        other.git("config", "user.email", "grace@example.org")
-        return other
-
-    return clone
-
-
 def line_of(place):
     return place.git("log", "-1", "--format=%(trailers:key=Waived)").strip()
 
 
-def test_the_record_commit_tells_every_clone_of_these_bytes_and_words(built, cloned):
+def test_the_record_commit_tells_every_clone_of_these_bytes_and_words(built):
     waive(built)
     assert line_of(built).startswith("Waived: TASK-001 sha256:")
     assert line_of(built).endswith(REASON)
-    other = cloned(built)
+    other = built.cloned()
     assert grade(other) == WAIVED
     assert grade(other, "TASK-002")[0] == "unproven"
     assert other.run().code == 0
@@ -58,7 +44,7 @@ def test_the_record_commit_tells_every_clone_of_these_bytes_and_words(built, clo
     assert other.dirt == []
 
     # It ends with the bytes, and with the words of the task.
-    other = cloned(built, "edited")
+    other = built.cloned("edited")
     other.write({"c.py": "C = 2\n"})
     assert grade(other)[0] == "unproven"
     other.git("checkout", "c.py")
@@ -68,16 +54,16 @@ def test_the_record_commit_tells_every_clone_of_these_bytes_and_words(built, clo
     # A commit that the runner did not write so waives nothing: changed, or above other bytes.
     said = built.git("log", "-1", "--format=%B")
     built.git("commit", "-q", "--amend", "-m", said.replace(REASON, "trust me"))
-    assert grade(cloned(built, "changed"))[0] == "unproven"
+    assert grade(built.cloned("changed"))[0] == "unproven"
     built.write({"c.py": "C = 4\n"})
     built.git("commit", "-q", "-a", "--amend", "-m", said)
-    assert grade(cloned(built, "copied"))[0] == "unproven"
+    assert grade(built.cloned("copied"))[0] == "unproven"
 
 
 @pytest.mark.parametrize("keeps_record", [True, False])
-def test_what_is_pulled_is_heard_and_stays(built, cloned, keeps_record):
+def test_what_is_pulled_is_heard_and_stays(built, keeps_record):
     built.git("commit", "-q", "--allow-empty", "-m", "what a colleague knows is not replaced")
-    other = cloned(built)
+    other = built.cloned()
     assert other.run().code == 0
     assert grade(other)[0] == "unproven"
     if not keeps_record:
@@ -94,19 +80,19 @@ def test_what_is_pulled_is_heard_and_stays(built, cloned, keeps_record):
     assert len(other.happened("task.waived")) == 1
 
 
-def test_what_a_person_set_done_and_waived_is_told_too(workplace, cloned):
+def test_what_a_person_set_done_and_waived_is_told_too(workplace):
     workplace.plan(a_task("TASK-001", status="DONE", outputs=["c.py"]))
     workplace.write({"c.py": "C = 1\n"})
     workplace.git("add", "c.py")
     workplace.git("commit", "-q", "-m", "by hand")
     assert workplace.run().code == 0
     waive(workplace)
-    assert grade(cloned(workplace)) == WAIVED
+    assert grade(workplace.cloned()) == WAIVED
 
 
-def test_bytes_that_nobody_committed_are_told_to_nobody(built, cloned):
+def test_bytes_that_nobody_committed_are_told_to_nobody(built):
     built.write({"c.py": "C = 3\n"})
     waive(built)
     assert grade(built) == WAIVED
     assert line_of(built) == ""
-    assert grade(cloned(built))[0] == "unproven"
+    assert grade(built.cloned())[0] == "unproven"

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from workplace import a_task
 
 SAYS = (
@@ -43,16 +42,20 @@ def test_show_tells_the_type_that_a_task_is_taken_for(workplace):
     assert (shown["detectedKind"], shown["detectedDomain"]) == ("bugfix", None)
 
 
-@pytest.mark.parametrize(
-    ("named", "shown"),
-    [
-        ("bugfix", "bugfix"),
-        ("fix", "fix, taken for bugfix"),
-        ("sorcery", "sorcery, taken for bugfix (title: fix)"),
-    ],
-)
-def test_show_tells_what_a_type_in_other_words_is_taken_for(workplace, named, shown):
+def test_show_tells_what_a_type_in_other_words_is_taken_for(workplace):
+    rows = {
+        "bugfix": "bugfix",
+        "fix": "fix, taken for bugfix",
+        "sorcery": "sorcery, taken for bugfix (title: fix)",
+    }
     workplace.plan(
-        a_task("TASK-001", "Fix the total", fields=[f"Type: {named}"], blocks={"b.txt": "b"})
+        *(
+            a_task(
+                f"TASK-00{n}", "Fix the total", fields=[f"Type: {one}"], blocks={f"{n}.txt": "b"}
+            )
+            for n, one in enumerate(rows, 1)
+        )
     )
-    assert f"Type            {shown}\n" in workplace.runner("show", "TASK-001").out
+    for number, shown in enumerate(rows.values(), 1):
+        told = workplace.runner("show", f"TASK-00{number}").out
+        assert f"Type            {shown}\n" in told

@@ -2,75 +2,13 @@
 
 import json
 import os
+import re
+import sys
+from pathlib import Path
 
-import pytest
-from workplace import a_task
+from wish_drafts import GOOD, MINE, plan_of
 
 from runner import effects
-
-MINE = a_task("TASK-007", "Mine", blocks={"mine.py": "M = 1\n"}, tests=["python3 -c 'import mine'"])
-GOOD = """Here it is.
-
-~~~~markdown draft
-## TASK-008: Export bookings as CSV
-
-- Depends on: TASK-007
-- Output files: `export.py`, `tests/test_export.py`
-- Inputs: `mine.py`
-- Acceptance:
-  - A1: a booking is a line
-- Test contracts:
-  - TC-008 (unit): `python3 -m unittest -q tests.test_export`
-- Keywords: csv, export
-- Priority: high
-
-Write it plainly.
-~~~~
-
-~~~~asked
-- bookings as CSV: TASK-008
-- sent by mail: none
-~~~~
-"""
-SCRIPT = """\
-import os, sys
-from pathlib import Path
-home = Path({home!r})
-asked = sys.stdin.read()
-assert os.environ["RUNNER_MODE"] == "draft" and os.environ["RUNNER_TASK"] == "DRAFT"
-number = len(list(home.glob("asked-*")))
-(home / f"asked-{{number}}").write_text(asked)
-answers = sorted(home.glob("answer-*"))
-print(answers[min(number, len(answers) - 1)].read_text())
-"""
-
-
-@pytest.fixture
-def drafter(workplace, tmp_path_factory):
-    """A program that gives one canned answer after the other; what it was asked is kept."""
-    home = tmp_path_factory.mktemp("drafter")
-    program = home / "drafter.py"
-    program.write_text(SCRIPT.format(home=str(home)))
-    settings = workplace.home / "config/runner"
-    settings.mkdir(parents=True, exist_ok=True)
-    (settings / "runner.toml").write_text(f'command = "python3 {program}"\nsandbox = "none"\n')
-
-    class Canned:
-        def says(self, *answers):
-            for old in home.glob("a*-*"):
-                old.unlink()
-            for at, answer in enumerate(answers):
-                (home / f"answer-{at}").write_text(answer)
-
-        @property
-        def asked(self):
-            return [one.read_text() for one in sorted(home.glob("asked-*"))]
-
-    return Canned()
-
-
-def plan_of(workplace):
-    return (workplace.root / "TASK-GRAPH.md").read_bytes()
 
 
 def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
@@ -260,3 +198,58 @@ def test_issues_are_read_by_gh_as_one_wish_and_as_data(workplace, drafter, monke
     assert "~~~~~text" in wish
     assert workplace.happened("draft.proposed")[0]["source"] == "issue 42, issue 43"
     assert "gh did not return issue 44" in workplace.runner("draft", "--issue", "44").err
+
+
+# --- the bookings service ------------------------------------------------------------------------
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings" / "TASK-GRAPH.md"
+BLOCK = re.compile(r"^```(\w+) file=(\S+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+AGENT = """\
+import json, os, sys
+from pathlib import Path
+home = Path({home!r})
+if os.environ.get("RUNNER_MODE") == "draft":
+    asked = sys.stdin.read()
+    number = len(list(home.glob("asked-*")))
+    (home / f"asked-{{number}}").write_text(asked)
+    print((home / f"answer-{{number}}").read_text())
+else:
+    for path, text in json.loads((home / "files.json").read_text())[os.environ["RUNNER_TASK"]]:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+"""
+
+
+def test_a_wish_on_bookings_becomes_a_service_that_is_proven(workplace, tmp_path):
+    text = EXAMPLE.read_text()
+    sections = re.split(r"^(?=## TASK-)", text, flags=re.MULTILINE)[1:6]
+    files = {one[3:11]: [found[1:] for found in BLOCK.findall(one)] for one in sections}
+    drafted = "".join(BLOCK.sub("", one) for one in sections)
+    assert "- Type: data" in drafted
+    plain = re.sub(r"^- Type: (?:api|data)\n", "", drafted, flags=re.MULTILINE)
+    wrong = plain.replace("- Output files", "- Inputs: `nobody/knows.py`\n- Output files", 1)
+    home = tmp_path / "agent"
+    home.mkdir()
+    (home / "agent.py").write_text(AGENT.format(home=str(home)))
+    (home / "files.json").write_text(json.dumps(files))
+    for number, one in enumerate((wrong, drafted, plain)):
+        asked = "~~~~asked\n- rooms are booked: TASK-004\n- a page: none\n~~~~\n"
+        (home / f"answer-{number}").write_text(f"~~~~markdown draft\n{one}~~~~\n\n{asked}")
+    workplace.settle(f'command = "{sys.executable} {home}/agent.py"\nsandbox = "none"\n')
+    workplace.commit({"README.md": "# Bookings\n"})
+
+    said = workplace.runner("draft", "--trust", "people book rooms")
+    assert said.code == 3, said.said
+    assert "nobody/knows.py" in (home / "asked-1").read_text()
+    assert "omit its Type" in (home / "asked-2").read_text()
+    assert "removed, draft:" in said.out
+    assert "requested, but not covered: a page" in said.out
+    assert workplace.runner("approve", "DRAFT-1").code == 0
+    workplace.git("add", "-A")
+    workplace.git("commit", "-qm", "plan")
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    tasks = workplace.runner("list", "--json").document["tasks"]
+    assert {one["id"]: one["grade"] for one in tasks} == dict.fromkeys(files, "proven")
+    # those that wait for the same one land in any order
+    assert sorted(workplace.landings) == list(files)

@@ -82,9 +82,7 @@ def test_a_repository_names_files_by_the_committed_file_alone(workplace):
 
 def test_a_persons_own_setting_names_more(workplace):
     begin(workplace, include="pkg/version.txt\n")
-    file = workplace.home / "config/runner/runner.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text('worktree_include = [".env"]\n')
+    workplace.settle('worktree_include = [".env"]\n')
     assert workplace.run().code == 0
 
 
@@ -99,18 +97,24 @@ def test_a_task_that_changes_the_file_waits_for_a_person(workplace):
     assert workplace.read(".worktreeinclude") == ".env\npkg/version.txt\n"
 
 
-@pytest.mark.parametrize("path", ["b.txt", ".env"])
-def test_no_task_takes_a_value_or_the_file_into_the_repository(workplace, path):
-    takes = f"cat .env > b.txt; printf '' > .gitignore; echo more >> {path}"
+def test_no_task_takes_a_value_or_the_file_into_the_repository(workplace):
+    takes = "cat .env > {0}.txt; printf '' > .gitignore; echo more >> {1}"
+    outputs = [".gitignore", ".env"]
+    rows = {"b": takes.format("b", "b.txt"), "c": takes.format("c", ".env")}
     begin(
         workplace,
-        a_task(
-            "TASK-001", outputs=["b.txt", ".gitignore", ".env"], command=takes, fields=[NO_PROOF]
+        *(
+            a_task(f"TASK-00{n}", outputs=[f"{one}.txt", *outputs], command=line, fields=[NO_PROOF])
+            for n, (one, line) in enumerate(rows.items(), 1)
         ),
     )
     ended = workplace.run("--review", "off")
     assert ended.code == 1, ended.said
-    assert "it contains the value of the declared secret API_KEY" in ended.said
+    assert set(workplace.statuses.values()) == {"BLOCKED"}
+    for id_ in ("TASK-001", "TASK-002"):
+        shown = workplace.runner("show", id_).out
+        assert "it contains the value of the declared secret API_KEY" in shown, id_
+        assert VALUE not in shown
     assert VALUE.encode() not in workplace.objects()
     assert VALUE not in ended.said
 

@@ -89,6 +89,23 @@ class Workplace:
         if commit:
             self.commit(message="plan")
 
+    def settle(self, text="", **values):
+        """Write the person's own settings: a text, or values by their names."""
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in values.items()]
+        file = self.home / "config/runner/runner.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "".join(lines))
+        return file
+
+    def cloned(self, name="clone", *words):
+        """Give a clone beside it, in which somebody called Bo commits."""
+        folder = self.root.with_name(name)
+        self.git("clone", "-q", *words, str(self.root), str(folder))
+        clone = Workplace(folder, self.home)
+        clone.git("config", "user.name", "Bo")
+        clone.git("config", "user.email", "bo@example.org")
+        return clone
+
     def edit_plan(self, old, new):
         text = self.read("TASK-GRAPH.md")
         assert old in text, text

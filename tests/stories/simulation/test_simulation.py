@@ -154,17 +154,17 @@ def test_seeds_that_a_campaign_found_tell_their_whole_story(seed, tmp_path, monk
     play(seed, tmp_path / "one", monkeypatch)
 
 
-@pytest.mark.parametrize("seed", [3, 57, 110])
-def test_the_same_seed_gives_the_same_journal(seed, tmp_path, monkeypatch):
-    first = play(seed, tmp_path / "first", monkeypatch)
-    again = play(seed, tmp_path / "again", monkeypatch)
+def test_the_same_seed_gives_the_same_journal(tmp_path, monkeypatch):
+    first = play(57, tmp_path / "first", monkeypatch)
+    again = play(57, tmp_path / "again", monkeypatch)
     assert first == again
     assert b'"attempt.started"' in first
 
 
 def test_the_faults_that_are_meant_do_happen(tmp_path, monkeypatch):
-    """Else the seeds would prove nothing."""
-    journals = b"".join(play(seed, tmp_path / str(seed), monkeypatch) for seed in (*range(40), 69))
+    """Else the seeds would prove nothing; these five show each of them, of the first seventy."""
+    seeds = (10, 12, 13, 21, 69)
+    journals = b"".join(play(seed, tmp_path / str(seed), monkeypatch) for seed in seeds)
     for sign in (b'"interrupted"', b'"failed"', b'"flaky"', b'"review"', b'"in-the-way"'):
         assert sign in journals, sign
     for said in (

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 from commands_terminal import Terminal
 from workplace import a_task
@@ -71,3 +72,41 @@ def test_an_edit_that_is_saved_at_the_review_is_the_approval(workplace, tmp_path
     assert workplace.read("a.txt") == "mine\n"
     assert terminal.said.count("wants to create") == 1  # it is not asked about again
     assert [one["review"] for one in workplace.happened("write.reviewed")] == ["edited"]
+
+
+# --- the demo ------------------------------------------------------------------------------------
+
+SAFE_RUNNER = (sys.executable, "-P", "-m", "runner")
+
+
+def git_of(folder, *words):
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_the_demo_tells_as_it_happens_how_two_green_tasks_are_red_together(tmp_path):
+    own = tmp_path / "config/runner/runner.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('publish = "origin"\n')  # it has no remote, and needs none
+    began = time.monotonic()
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with Terminal(
+        [*SAFE_RUNNER, "demo", "try-it"], columns=120, cwd=tmp_path, **config
+    ) as terminal:
+        terminal.until("Together they would make shipping free for everybody")
+        assert terminal.wait(60) == 0, terminal.said
+        said = terminal.said
+    assert time.monotonic() - began < 60, "twenty seconds and the load of others"
+    assert "TASK-002 DONE as" in said
+    assert "TC-005: 1 of 2 held-out tests fails: A1" in said
+    assert "TASK-003 DONE as" in said
+    assert "test_shipping.py:13: AssertionError: 0 != 5" in said
+    assert "did not land the change" in said
+    folder = tmp_path / "try-it"
+    assert "euros" in (folder / "cart.py").read_text()
+    assert (folder / "test_acceptance.py").exists()
+    assert git_of(folder, "status", "--porcelain") == []
+    assert any("draft/TASK-004" in branch for branch in git_of(folder, "branch"))
+    words = [*SAFE_RUNNER, "demo", "try-it"]
+    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
