@@ -310,17 +310,6 @@ def test_a_file_that_moved_to_where_nobody_looks_is_gone(tmp_path):
 
 
 @needs_go
-def test_a_new_file_that_ends_the_program_hides_no_test_of_go(tmp_path):
-    main = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
-    main += "func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n"
-    found, _ = asked(tmp_path, GO_MODULE, GO_MODULE | {"main_test.go": main}, "go test ./...")
-    assert {message for _, message in found} == {
-        "`example.org/shop.TestPrice` is gone",
-        "`example.org/shop.TestNothing` is gone",
-    }
-
-
-@needs_go
 def test_a_build_tag_that_takes_a_file_of_tests_away_is_named(tmp_path):
     other = GO_TEST.replace("TestPrice", "TestThree").replace("TestNothing", "TestNought")
     before = GO_MODULE | {"other_test.go": other}

@@ -209,22 +209,6 @@ def test_a_build_that_is_blocked_has_failed_and_is_tried_again(workers):
     assert workers.faults == []
 
 
-def test_what_waits_is_answered_from_elsewhere_and_goes_on(workers):
-    shop = workers.repository("shop", a_step(1, fields=(NO_PROOF, "Review: prompt")), a_step(2))
-    build = workers.queue(shop)
-    workers.work()
-    waiting = workers.build(build)
-    assert (waiting.state, waiting.waits) == ("PENDING", "TASK-001"), workers.log()
-    assert workers.landings(build) == ["TASK-002"]
-    answer_build(workers.store, waiting, ("approve", "TASK-001", ""), "eve")
-    said = workers.work()
-    done = look_into(workers.store, build)
-    assert done.build.state == "COMPLETED", said
-    assert [one["outcome"] for one in done.answers] == ["TASK-001 approved"]
-    assert sorted(workers.landings(build)) == ["TASK-001", "TASK-002"]
-    assert workers.faults == []
-
-
 def test_an_answer_reaches_a_run_that_goes_on_within_a_second(workers, each_store):
     shop = workers.repository(
         "shop", a_step(1, fields=(NO_PROOF, "Review: prompt")), a_slow_step(2, 8)
@@ -314,7 +298,7 @@ def test_a_row_that_names_a_program_runs_nothing(workers):
     assert workers.faults == []
 
 
-def test_a_worker_needs_a_word_of_trust_and_a_sandbox(workers, workplace):
+def test_a_worker_needs_a_word_of_trust_a_sandbox_and_a_store(workers, workplace):
     without = workplace.runner("worker", "--store", workers.said)
     assert (without.code, "--trust" in without.err) == (3, True)
     none = workers.start("w", "--once", RUNNER_SANDBOX="none")
@@ -323,13 +307,9 @@ def test_a_worker_needs_a_word_of_trust_and_a_sandbox(workers, workplace):
     hasty = workers.start("hasty", "--once", RUNNER_WORKER_BEAT="3")
     assert hasty.wait(PATIENCE) == 2
     assert "is less than twice worker_beat" in workers.log("hasty")
-
-
-def test_a_store_that_is_away_at_the_start_is_told(workers, tmp_path):
-    workers.address = f"sqlite:///{tmp_path / 'nowhere'}"
-    worker = workers.start("w", "--once")
-    assert worker.wait(PATIENCE) == 2
-    assert "the store does not exist yet" in workers.log()
+    lost = workers.start("lost", "--once", store=f"sqlite:///{workers.folder / 'nowhere'}")
+    assert lost.wait(PATIENCE) == 2
+    assert "the store does not exist yet" in workers.log("lost")
 
 
 def test_commands_of_a_build_see_no_secret_of_the_worker(workers):
@@ -380,40 +360,29 @@ def let_draft(workers):
     mine.write_text(f'command = "python3 {program}"\nsandbox_read = ["{program.parent}"]\n')
 
 
-def test_a_wish_in_words_is_drafted_waits_for_a_person_and_is_built(workers):
+def test_wishes_in_words_are_drafted_wait_for_a_person_and_are_built(workers):
+    """Also where there is no plan yet."""
     let_draft(workers)
-    shop = workers.repository("shop", a_step(1))
-    build = workers.queue(shop, wish="say hello to everybody")
-    said = workers.work()
-    waiting = workers.build(build)
-    assert (waiting.state, waiting.waits) == ("PENDING", "DRAFT-1"), said
-    assert workers.landings(build) == []
-    answer_build(workers.store, waiting, ("approve", "DRAFT-1", ""), "eve")
-    said = workers.work()
-    done = look_into(workers.store, build)
-    assert done.build.state == "COMPLETED", said
-    assert done.answers[0]["outcome"] == "DRAFT-1 approved"
-    assert sorted(workers.landings(build)) == ["TASK-001", "TASK-008"]
-    assert workers.git(shop, "show", f"{build.branch}:hello.txt") == "hello"
-    assert workers.git(shop, "log", "--format=%s", "main") == "plan"
-    assert workers.faults == []
-
-
-def test_a_wish_for_a_repository_without_a_plan_waits_for_a_person_and_is_built(workers):
-    let_draft(workers)
-    shop = workers.repository("shop", a_step(1))
-    place = Workplace(workers.folder / "shop-ada", workers.folder)
+    shop, planless = (workers.repository(name, a_step(1)) for name in ("shop", "planless"))
+    place = Workplace(workers.folder / "planless-ada", workers.folder)
     place.git("rm", "-q", "TASK-GRAPH.md")
     place.git("commit", "-q", "-m", "no plan")
-    place.git("push", "-q", shop.url, "main")
-    build = workers.queue(shop, wish="say hello to everybody")
+    place.git("push", "-q", planless.url, "main")
+    builds = [workers.queue(one, wish="say hello to everybody") for one in (shop, planless)]
     said = workers.work()
-    waiting = workers.build(build)
-    assert (waiting.state, waiting.waits) == ("PENDING", "DRAFT-1"), said
-    answer_build(workers.store, waiting, ("approve", "DRAFT-1", ""), "eve")
+    for build in builds:
+        waiting = workers.build(build)
+        assert (waiting.state, waiting.waits) == ("PENDING", "DRAFT-1"), said
+        assert workers.landings(build) == []
+        answer_build(workers.store, waiting, ("approve", "DRAFT-1", ""), "eve")
     said = workers.work()
-    assert workers.build(build).state == "COMPLETED", said
-    assert workers.landings(build) == ["TASK-008"]
+    for build, landed in zip(builds, (["TASK-001", "TASK-008"], ["TASK-008"]), strict=True):
+        done = look_into(workers.store, build)
+        assert done.build.state == "COMPLETED", said
+        assert done.answers[0]["outcome"] == "DRAFT-1 approved"
+        assert sorted(workers.landings(build)) == landed
+    assert workers.git(shop, "show", f"{builds[0].branch}:hello.txt") == "hello"
+    assert workers.git(shop, "log", "--format=%s", "main") == "plan"
     assert workers.faults == []
 
 
