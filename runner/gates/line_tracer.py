@@ -72,17 +72,12 @@ def _start(module: ModuleType, note: Callable[..., None], **used: str) -> LineTr
     tracing = LineTracer(module)
     note(**used)  # now, too: what is killed does not come to its end
 
-    def end() -> None:
-        if not tracing.ended:
-            pytest = getattr(sys.modules.get("pytest"), "__version__", "")
-            note(pytest=str(pytest), **used)
-            if why := tracing.explain_gap():
-                note(missing="coverage", why=why)
-            tracing.end()
+    def tell() -> None:
+        if why := tracing.explain_gap():
+            note(missing="coverage", why=why)
 
     tracing.start()
-    atexit.register(end)
-    save_before_the_end(tracing, end)
+    ExitSaver(tracing, note, used, tell).await_end()
     return tracing
 
 
@@ -127,9 +122,6 @@ class LineTracer:
         self._stopped = ""
         """Why lines are no longer noted."""
         self._is_other = os.environ["RUNNER_COVER_PYTHON"] != "%d.%d" % sys.version_info[:2]
-        self.ended = self.saving = False
-        self.asked_to_end = 0
-        """A signal that came while lines were being written."""
 
     def start(self) -> None:
         """Trace this thread and those that it starts."""
@@ -246,27 +238,16 @@ class LineTracer:
         finally:
             close(descriptor)
 
-    def save(self) -> None:
-        """Write down what ran so far; a signal waits until that is done."""
-        self.saving = True
-        with suppress(Exception):
-            self._note_lines()
-            if self._lines:
-                self._write()
-        self.saving = False
-        if self.asked_to_end:
-            end_by(self.asked_to_end)
-
-    def end(self) -> None:
-        """Write down what ran, once."""
-        if not self.ended:
-            self.ended = True
-            self.save()
+    def write_down(self) -> None:
+        """Write down what ran so far."""
+        self._note_lines()
+        if self._lines:
+            self._write()
 
     def after_fork(self) -> None:
         """Be the child: what the parent did or does is not done here."""
-        self.ended, self.saving, self._lines = False, False, []
-        self.asked_to_end = self._size = self._written = 0
+        self._lines = []
+        self._size = self._written = 0
         self._lock = threading.Lock()  # another thread of the parent may have held it
 
 
@@ -410,38 +391,83 @@ class Handover:
 # --- the end ----------------------------------------------------------------------------
 
 
-def save_before_the_end(measuring: Any, end: Callable[[], None]) -> None:
-    """Save where an interpreter ends without its exit functions: os._exit, exec, SIGTERM."""
-    leave, run, run_in = os._exit, os.execv, os.execve
+class ExitSaver:
+    """Saves once what a measuring has, whichever way an interpreter ends.
 
-    def _exit(status: int) -> None:
-        end()
-        leave(status)
+    It has no exit functions at os._exit, exec and SIGTERM. `used` is noted with the version of
+    pytest; `tell` notes more.
+    """
 
-    def execv(path: Any, argv: Any) -> None:
-        measuring.save()
-        run(path, argv)
+    def __init__(
+        self,
+        measuring: Any,
+        note: Callable[..., None],
+        used: dict[str, str],
+        tell: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._measuring, self._note, self._used, self._tell = measuring, note, used, tell
+        self._ended = self._saving = False
+        self._signal = 0
+        """A signal that came while lines were being written."""
 
-    def execve(path: Any, argv: Any, env: Any) -> None:
-        measuring.save()
-        run_in(path, argv, env)
+    def save(self) -> None:
+        """Write down what ran so far; a signal waits until that is done."""
+        self._saving = True
+        with suppress(Exception):
+            self._measuring.write_down()
+        self._saving = False
+        if self._signal:
+            end_by(self._signal)
 
-    def on_end(number: int, frame: Any) -> None:
-        if measuring.saving:
-            measuring.asked_to_end = number
-        else:
-            end()
-            earlier(number, frame) if callable(earlier) else end_by(number)
+    def end(self) -> None:
+        """Write down what ran, once."""
+        if not self._ended:
+            pytest = getattr(sys.modules.get("pytest"), "__version__", "")
+            self._note(pytest=str(pytest), **self._used)
+            self._tell()
+            self._ended = True
+            self.save()
 
-    os._exit = _exit  # type: ignore[assignment]  # it never returns either
-    os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=measuring.after_fork)
-    # Handlers are set in the main thread alone (signal); the program's own stays, ours comes after.
-    in_main = threading.current_thread() is threading.main_thread()
-    earlier = signal.getsignal(signal.SIGTERM)
-    if in_main and (earlier == signal.SIG_DFL or getattr(earlier, "__globals__", 0) is globals()):
-        signal.signal(signal.SIGTERM, on_end)
+    def _after_fork(self) -> None:
+        self._ended = self._saving = False
+        self._signal = 0
+        self._measuring.after_fork()
+
+    def await_end(self) -> None:
+        """Stand before everything that ends an interpreter."""
+        leave, run, run_in = os._exit, os.execv, os.execve
+
+        def _exit(status: int) -> None:
+            self.end()
+            leave(status)
+
+        def execv(path: Any, argv: Any) -> None:
+            self.save()
+            run(path, argv)
+
+        def execve(path: Any, argv: Any, env: Any) -> None:
+            self.save()
+            run_in(path, argv, env)
+
+        def on_end(number: int, frame: Any) -> None:
+            if self._saving:
+                self._signal = number
+            else:
+                self.end()
+                earlier(number, frame) if callable(earlier) else end_by(number)
+
+        atexit.register(self.end)
+        os._exit = _exit  # type: ignore[assignment]  # it never returns either
+        os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+        # Handlers are set in the main thread alone (signal); the program's own stays, ours comes
+        # after.
+        in_main = threading.current_thread() is threading.main_thread()
+        earlier = signal.getsignal(signal.SIGTERM)
+        is_ours = getattr(earlier, "__globals__", 0) is globals()
+        if in_main and (earlier == signal.SIG_DFL or is_ours):
+            signal.signal(signal.SIGTERM, on_end)
 
 
 def end_by(number: int) -> None:

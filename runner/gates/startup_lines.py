@@ -7,7 +7,6 @@ It is copied beside `sitecustomize_hook` and never imported here; the same holds
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from contextlib import suppress
@@ -24,31 +23,18 @@ def begin(coverage: Any, note: Callable[..., None], endings: Any) -> None:
     environ = os.environ
     root = environ["RUNNER_COVER_ROOT"].split(os.pathsep)[0]
     omit = environ["RUNNER_COVER_OMIT"].split(os.pathsep)
-    measuring = Measuring(coverage, root, environ["RUNNER_COVER_OUT"], omit, endings.end_by)
-
-    def end() -> None:
-        if not measuring.ended:
-            pytest = getattr(sys.modules.get("pytest"), "__version__", "")
-            note(coverage=coverage.__version__, pytest=str(pytest))
-            measuring.end()
-
+    measuring = Measuring(coverage, root, environ["RUNNER_COVER_OUT"], omit)
     measuring.start()
-    atexit.register(end)
-    endings.save_before_the_end(measuring, end)
+    endings.ExitSaver(measuring, note, {"coverage": coverage.__version__}).await_end()
 
 
 class Measuring:
     """One coverage.Coverage of ours, beside which the program may run its own."""
 
-    def __init__(
-        self, coverage: Any, root: str, out: str, omit: list[str], end_by: Callable[[int], None]
-    ) -> None:
-        self.end_by = end_by
+    def __init__(self, coverage: Any, root: str, out: str, omit: list[str]) -> None:
         self.classes = coverage.Coverage, coverage.CoverageData
         self.root = root
-        self.ended = self.only_ours = self.saving = False
-        self.asked_to_end = 0
-        """A signal that came while data were being saved."""
+        self.only_ours = False
         self.others: dict[int, tuple[Any, set[str]]] = {}
         """The program's own measurings, each with the files that it did not ask for."""
         self.asked: Callable[..., Any] = coverage.Coverage._should_trace
@@ -91,31 +77,19 @@ class Measuring:
             self.own.set_option("run:concurrency", ["thread"])
         self.own.start()
 
-    def save(self) -> None:
-        """Write down what ran so far; a signal waits until that is done."""
-        self.saving = self.only_ours = True
+    def write_down(self) -> None:
+        """Write down what ran so far."""
+        self.only_ours = True
         with suppress(Exception):
             for other, _ in tuple(self.others.values()):
                 if getattr(other, "_started", False):
                     other._collector.flush_data()  # as its own save does
         self.only_ours = False
-        with suppress(Exception):
-            self.own.save()
-        self.saving = False
-        if self.asked_to_end:
-            self.end_by(self.asked_to_end)
-
-    def end(self) -> None:
-        """Write down what ran, once."""
-        if self.ended:
-            return
-        self.ended = True
-        self.save()
+        self.own.save()
 
     def after_fork(self) -> None:
         """Be the child: what the parent did or does is not done here."""
-        self.ended = self.saving = self.only_ours = False
-        self.asked_to_end = 0
+        self.only_ours = False
 
     # A program that measures itself (`coverage run`, `pytest --cov`) pauses ours: only one tracer
     # runs at a time. So what it gathers is given to ours too, and it gathers what ours wants.
