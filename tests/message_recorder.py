@@ -16,7 +16,12 @@ from runner.model import Finding
 HOLE = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
 WORD = re.compile(r"[A-Za-z]{2,}")
 CODE = str(messages.ROOT / "runner") + "/"
-OTHER_TOOLS = ("writes/compile_check.py", "writes/project_compile.py", "writes/sast_report.py")
+OTHER_TOOLS = (
+    "app/write/hold_out.py",
+    "writes/compile_check.py",
+    "writes/project_compile.py",
+    "writes/sast_report.py",
+)
 """Files whose findings repeat what a compiler or scanner prints."""
 RECORDED = pytest.StashKey[set[tuple[str, str]]]()
 

@@ -10,7 +10,7 @@ from runner import effects
 from runner.gates import contract_tests
 from runner.gates.base_result import earlier
 from runner.gates.mutation import can_fail, red_first
-from runner.gates.mutation.stubs import stub_changes
+from runner.gates.mutation.function_bodies import stub_changes
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.model import Action
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
