@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner import effects
 from runner.gates import contract_tests
+from runner.gates.base import MUTATION
 from runner.gates.base_result import earlier
 from runner.gates.mutation import can_fail, red_first
 from runner.gates.mutation.function_bodies import stub_changes
@@ -134,7 +135,7 @@ def find_survivors(
 
 def _list_unnoticed(gates: GateContext) -> Iterator[SmallChange]:
     """Yield the mutants that no visible contract notices."""
-    notes = " ".join(one.note for one in gates.proofs if one.id == can_fail.ID)
+    notes = " ".join(one.note for one in gates.proofs if one.id == MUTATION)
     places = set(_SURVIVED.findall(notes))
     for one in can_fail.list_small_changes(gates):
         if not gates.task.test_contracts or f"{one.path}:{one.line}" in places:
