@@ -19,10 +19,9 @@ from runner.extensions.cluster import message
 from runner.extensions.cluster.message import Job, JobAnswer, as_bytes, read_answer, read_job
 from runner.journal import events, session_events, state, task_state
 from runner.journal.events import TYPES, Record
-from runner.journal.persistent import PersistentMap
 from runner.journal.records import decode, encode
 from runner.journal.snapshot import read_state, write_state
-from runner.journal.state import RunState
+from runner.journal.state import PersistentMap, RunState
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
 from runner.model.codec import Codec, Shape

@@ -24,10 +24,9 @@ from sqlalchemy import text
 
 from runner.extensions.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
 from runner.extensions.team.build_queue import BuildOrder, queue_build
-from runner.extensions.team.doorbell import Doorbell
 from runner.extensions.team.event_rows import add_lines
 from runner.extensions.team.repository_list import Registered
-from runner.extensions.team.store_engine import find_address, make_place, open_engine
+from runner.extensions.team.store_engine import Doorbell, find_address, make_place, open_engine
 from runner.extensions.team.store_upkeep import go_up
 from runner.extensions.team.tables import builds
 from runner.journal.events import Record, RunStarted

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer import answer_types, answers, attempts, held_edit
-    from runner.app.answer.answer_types import Answered, Approve
+    from runner.app.answer import answers, attempts, held_edit
+    from runner.app.answer.answers import Answered, Approve
     from runner.app.draft import draft_answers
     from runner.app.inspect import lease_use
     from runner.commands import review
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from runner.model import Finding
     from runner.terminal import single_key, terminal_review
 else:
-    answer_types = lazy_module("runner.app.answer.answer_types")
     answers = lazy_module("runner.app.answer.answers")
     attempts = lazy_module("runner.app.answer.attempts")
     review = lazy_module("runner.commands.review")
@@ -63,12 +62,10 @@ def _answer_tasks(
     match given.called:
         case "approve":
             met = tuple(given.met.replace(",", " ").split())
-            asked = answer_types.Approve(
-                named, given.all, given.reuse, reason=given.reason, met=met
-            )
+            asked = answers.Approve(named, given.all, given.reuse, reason=given.reason, met=met)
             return _approve(project, asked)
         case "reject":
-            answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
+            answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
             _say_next(project)
         case "retry":
             return _retry(project, attempts.retry(project, named, given.reason), environ)
@@ -80,7 +77,7 @@ def _answer_tasks(
 def _approve(project: Project, asked: Approve) -> ExitCode:
     came = answers.approve(project, asked, _tell)
     for one in came.held:
-        print(answer_types.describe_held(one))
+        print(answers.describe_held(one))
     if not came.answered:
         print("nothing is waiting for you")
     elif came.is_next_run:
@@ -106,7 +103,7 @@ def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -
 
 def _tell(one: Answered) -> None:
     """One answer as soon as it is written down."""
-    print(answer_types.describe_answer(one))
+    print(answers.describe_answer(one))
 
 
 def _ask_reason() -> str:

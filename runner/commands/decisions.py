@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer import decision_record, one_task_runs, waiver
+    from runner.app.answer import decision_record, one_task_runs
 else:
     decision_record = lazy_module("runner.app.answer.decision_record")
     one_task_runs = lazy_module("runner.app.answer.one_task_runs")
-    waiver = lazy_module("runner.app.answer.waiver")
 
 # --- decisions and patterns -----------------------------------------------------------
 
@@ -86,7 +85,7 @@ def execute_adopt(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 def execute_waive(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write a waiver into the journal and the plan; exit 3 where no person can have given it."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    made = waiver.waive(project, waiver.Waive(given.id, given.reason))
+    made = decision_record.waive(project, decision_record.Waive(given.id, given.reason))
     how = ": DONE — waived" if made.is_new else " is already waived"
     print(f"{display(made.task)}{how}: {display(made.reason)}")
     return ExitCode.OK

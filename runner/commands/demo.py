@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.build import demo, new_project
+    from runner.app.build import demo
 else:
     demo = lazy_module("runner.app.build.demo")
-    new_project = lazy_module("runner.app.build.new_project")
 _BEFORE = """\
 A plan of four tasks. TASK-001 is a cart that adds up prices in euros. TASK-002 makes shipping free
 from 100 euros on. TASK-003 counts parcels: its implementer sees one test, and two more are held
@@ -79,7 +78,7 @@ _AGENTS = """\
 def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
     del given
-    for name, is_new in new_project.init(Path.cwd(), environ).written.items():
+    for name, is_new in demo.init(Path.cwd(), environ).written.items():
         print(f"wrote {name}" if is_new else f"kept existing {name}")
     if not (Path.cwd() / "AGENTS.md").exists():
         print(f"\nfor coding agents, save this as AGENTS.md:\n\n{_AGENTS}", end="")

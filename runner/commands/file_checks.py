@@ -1,6 +1,7 @@
 """Single files, looked through: `runner pipeline sast-scan`, `secret-scan` and `secrets`.
 
 Static analysis and its history; what looks like a secret, and what a person lets pass.
+`pipeline parallel` runs one command for several tasks and keeps the output of each.
 """
 
 from __future__ import annotations
@@ -10,13 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.app.write.workplace import STANDARD_INPUT, Workplace, display_path, require_named
-from runner.commands.write_pipeline import (
-    output_and_files,
-    read_input,
-    tell_unreadable,
-    write_output,
-)
+from runner.commands.output import open_with_gates, read_input, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -24,6 +21,7 @@ from runner.report.table import table
 from runner.secrets.allowlist import FILE_NAME, AllowList
 from runner.terminal.screen import patience
 from runner.text.display import display
+from runner.writes import safe_io
 from runner.writes.sast_report import SastReport
 
 if TYPE_CHECKING:
@@ -31,14 +29,19 @@ if TYPE_CHECKING:
     import getpass
     from collections.abc import Iterable, Mapping
 
+    from runner.app.build import command_batch
     from runner.app.write import analysis, secret_findings
+    from runner.app.write.workplace import Unreadable
     from runner.report.documents import Json
+    from runner.run.batch import TaskExit
     from runner.secrets.allowlist import Allowed
     from runner.writes.sast_report import SastFinding
 else:
     getpass = lazy_module("getpass")
     analysis = lazy_module("runner.app.write.analysis")
     secret_findings = lazy_module("runner.app.write.secret_findings")
+    command_batch = lazy_module("runner.app.build.command_batch")
+
 
 # --- static analysis ------------------------------------------------------------------
 
@@ -46,7 +49,7 @@ else:
 def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Analyse files; what is found never blocks."""
     workplace = Workplace.of(Path.cwd(), environ)
-    sarif, files = output_and_files(given.sarif, given.files)
+    sarif, files = _output_and_files(given.sarif, given.files)
     if not files:
         raise RunnerError(
             "name at least one file", hint="runner pipeline sast-scan FILE --task TASK-003"
@@ -55,7 +58,7 @@ def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode
     if unknown is not None:
         _tell_error("", unknown)
     came = analysis.analyse_files(workplace, files, task, read_input)
-    tell_unreadable(came.unreadable)
+    _tell_unreadable(came.unreadable)
     if came.lost is not None:
         _tell_error("the findings were not saved: ", came.lost)
     failures = [f"{one.path}: {one.message}" for one in came.unreadable]
@@ -78,7 +81,7 @@ def show_code_findings(given: argparse.Namespace, environ: Mapping[str, str]) ->
         {"time": display(one.time), "task": display(one.task), "attempt": one.attempt}
         for one in kept
     ]
-    sarif, files = output_and_files(given.sarif, [])
+    sarif, files = _output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
             "the name of a SARIF file must end in .sarif",
@@ -115,7 +118,7 @@ def _print_report(
 def _write(sarif: str, target: str) -> None:
     """Write the log; where it cannot be written, that is no mistake in the options."""
     try:
-        write_output(sarif, target)
+        _write_output(sarif, target)
     except RunnerError as error:
         code = ExitCode.FAILED
         raise RunnerError(error.message, where=error.where, hint=error.hint, code=code) from error
@@ -202,7 +205,7 @@ def _until(one: Allowed, *, expired: bool) -> str:
 
 def execute_secret_scan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Scan and tell. Raises RunnerError without files, or where the allow-list is broken."""
-    sarif, files = output_and_files(given.sarif, given.files)
+    sarif, files = _output_and_files(given.sarif, given.files)
     if not files:
         raise RunnerError(
             "name at least one file", hint="runner pipeline secret-scan FILE…, - for input"
@@ -211,11 +214,67 @@ def execute_secret_scan(given: argparse.Namespace, environ: Mapping[str, str]) -
     if given.json:
         sys.stdout.write(secret_findings.scan_document(scanned))
     elif sarif is not None:
-        write_output(secret_findings.scan_sarif(scanned), sarif)
+        _write_output(secret_findings.scan_sarif(scanned), sarif)
     else:
         sys.stdout.writelines(
             f"{line}\n" for one in scanned.findings for line in secret_findings.finding_text(one)
         )
-    tell_unreadable(scanned.unreadable)
+    _tell_unreadable(scanned.unreadable)
     print(secret_findings.summarize(scanned), file=sys.stderr)
     return scanned.code
+
+
+def execute_parallel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Run it for every task; exit 1 where it failed for one."""
+    if not (given.tasks.strip(" ,") and given.cmd.strip()):
+        hint = 'runner pipeline parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
+        raise RunnerError("--tasks and --cmd are required", hint=hint)
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    project = open_with_gates(environ, flags)
+    typed = [word for word in given.tasks.replace(",", " ").split() if word]
+    hear = _quiet if given.json else _say
+    done = command_batch.run_for_tasks(project, typed, given.cmd, hear, tell, split=given.split)
+    if given.json:
+        print(command_batch.batch_document(given.cmd, done), end="")
+    else:
+        print(command_batch.total_line(done.came, done.seconds))
+    return done.code
+
+
+# --- in words -------------------------------------------------------------------------
+
+
+def _quiet(_came: TaskExit) -> None:
+    """Say nothing while it runs: the document says all."""
+
+
+def _say(came: TaskExit) -> None:
+    print("\n".join(command_batch.end_lines(came)), flush=True)
+
+
+def _tell_unreadable(found: Iterable[Unreadable]) -> None:
+    """Say on standard error what could not be looked at."""
+    for one in found:
+        print(f"runner: {one.path}: {one.message}\nhint: {one.hint}", file=sys.stderr)
+
+
+def _output_and_files(option: str | None, files: list[str]) -> tuple[str | None, list[str]]:
+    """`--sarif` takes a name that ends in .sarif; any other name after it is a file to look at.
+
+    So `--sarif app.py` never writes over app.py.
+    """
+    if option is None or option == STANDARD_INPUT or option.endswith((".sarif", ".sarif.json")):
+        return option, files
+    return STANDARD_INPUT, [option, *files]
+
+
+def _write_output(text: str, target: str) -> None:
+    """A document to standard output for `-`, else into a file, whole or not at all.
+
+    Raises RunnerError where the file cannot be written.
+    """
+    if target == STANDARD_INPUT:
+        sys.stdout.write(text)
+        return
+    with safe_io.explain_errors(display_path(target)):
+        effects.write_file(Path(target), text.encode())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from runner.app.draft import drafted_imports
     from runner.app.inspect import repository_analysis
-    from runner.app.write import import_tasks, sync_marks
+    from runner.app.write import import_tasks
     from runner.app.write.import_tasks import ImportRequest
     from runner.commands import review
 else:
@@ -30,7 +30,6 @@ else:
     drafted_imports = lazy_module("runner.app.draft.drafted_imports")
     import_tasks = lazy_module("runner.app.write.import_tasks")
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
-    sync_marks = lazy_module("runner.app.write.sync_marks")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -111,10 +110,10 @@ def _ask_test(project: Project, count: int) -> str:
 
 
 def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
-    before = sync_marks.look(project)
+    before = import_tasks.look(project)
     if not given.json:
-        print("\n".join(sync_marks.drift_lines(before)))
-    done = before if given.dry_run else sync_marks.sync(project, uncheck=given.uncheck)
+        print("\n".join(import_tasks.drift_lines(before)))
+    done = before if given.dry_run else import_tasks.sync(project, uncheck=given.uncheck)
     if given.json:
         drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
         print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")

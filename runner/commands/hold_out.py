@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.app.answer import held_out_output
+    from runner.app.answer import waiting_document
     from runner.app.write import hold_out
     from runner.app.write.hold_out import HeldOutState
     from runner.report import documents
 else:
     documents = lazy_module("runner.report.documents")
-    held_out_output = lazy_module("runner.app.answer.held_out_output")
+    waiting_document = lazy_module("runner.app.answer.waiting_document")
     hold_out = lazy_module("runner.app.write.hold_out")
 
 
@@ -90,7 +90,7 @@ def _show(project: Project, typed: str) -> ExitCode:
         print(f"--- {task} {display(path)}")
         for line in content.decode("utf-8", "replace").splitlines():
             print(display(line))
-    for line in held_out_output.format_failures(project, task):
+    for line in waiting_document.format_failures(project, task):
         print(line)
     if not contents:
         print(f"{task} has no held-out files in the store")

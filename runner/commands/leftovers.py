@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.artifacts import artifact_export, artifact_list, leftovers
-    from runner.app.artifacts.artifact_export import Exported
-    from runner.app.artifacts.artifact_list import Fetched, Listed
+    from runner.app.artifacts import artifact_export, leftovers
+    from runner.app.artifacts.artifact_export import Exported, Fetched, Listed
     from runner.app.artifacts.leftovers import Leftover, PruneRecord
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
-    artifact_list = lazy_module("runner.app.artifacts.artifact_list")
     leftovers = lazy_module("runner.app.artifacts.leftovers")
 
 # --- the store ------------------------------------------------------------------------
@@ -45,7 +43,7 @@ def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     """Show what is stored, and what waits. Raises RunnerError where no store is set."""
     project = _open_project(given, environ)
     with patience("querying the artifact store"):
-        found = artifact_list.list_artifacts(project, given.run, remote=given.remote)
+        found = artifact_export.list_artifacts(project, given.run, remote=given.remote)
     trouble = artifact_export.read_trouble(project)
     if given.json:
         where = artifact_export.store_name(project)
@@ -75,7 +73,7 @@ def fetch_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Ex
         run, paths = "", [run, *paths]
     with patience("fetching"):
         to = Path.cwd() / (given.to or f"artifacts-{run[:13] or 'last'}")
-        got = artifact_list.fetch_artifacts(project, run, paths, to)
+        got = artifact_export.fetch_artifacts(project, run, paths, to)
     if given.json:
         print(document("artifacts-fetched", **_facts(got)), end="")
     else:

@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.app.inspect import kept_tally, statistics, time_spent
+    from runner.app.inspect import statistics, time_spent
     from runner.journal.events import Record
     from runner.report import documents
 else:
     documents = lazy_module("runner.report.documents")
-    kept_tally = lazy_module("runner.app.inspect.kept_tally")
-    time_spent = lazy_module("runner.app.inspect.time_spent")
     statistics = lazy_module("runner.app.inspect.statistics")
+    time_spent = lazy_module("runner.app.inspect.time_spent")
 
 
 def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -94,7 +93,7 @@ def execute_stats(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     seconds = seconds_of_age(given.since, "--since") if given.since else None
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     with patience("reading the journal"):
-        found = kept_tally.count_all(project, seconds)
+        found = statistics.count_all(project, seconds)
     if given.time:
         say(found.tally.spent, time_spent.time_lines, time_spent.time_document, as_json=given.json)
         return ExitCode.OK

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from runner.app.build import discovered_gates
     from runner.app.inspect import (
         diagnostic,
         diagnostics,
-        known_settings,
         repository_analysis,
         status_document,
         view,
@@ -37,17 +37,16 @@ if TYPE_CHECKING:
     from runner.app.inspect.validation import Validation
     from runner.app.inspect.view import View
     from runner.config.settings import Loaded
-    from runner.report import console, documents, graph_drawing, graph_formats
+    from runner.report import console, documents, graph_drawing
 else:
     documents = lazy_module("runner.report.documents")
     console = lazy_module("runner.report.console")
     status_document = lazy_module("runner.app.inspect.status_document")
     graph_drawing = lazy_module("runner.report.graph_drawing")
-    graph_formats = lazy_module("runner.report.graph_formats")
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
     diagnostic = lazy_module("runner.app.inspect.diagnostic")
     diagnostics = lazy_module("runner.app.inspect.diagnostics")
-    known_settings = lazy_module("runner.app.inspect.known_settings")
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
     view = lazy_module("runner.app.inspect.view")
 
 # --- the plan -------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
     statuses = {id_: known.status for id_, known in seen.states.items()}
     match form:
         case "dot":
-            return graph_formats.dot(seen.tasks, statuses)
+            return graph_drawing.dot(seen.tasks, statuses)
         case "ascii":
             return graph_drawing.ascii_graph(
                 seen.tasks, statuses, console.painter(console.wants_colour(sys.stdout, environ))
@@ -121,7 +120,7 @@ def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
         case "svg":
             return graph_drawing.svg(seen.tasks, statuses, title=seen.title)
         case _:
-            return graph_formats.mermaid(seen.tasks, statuses)
+            return graph_drawing.mermaid(seen.tasks, statuses)
 
 
 # --- the repository -------------------------------------------------------------------
@@ -168,8 +167,8 @@ def _doctor_text(signs: Sequence[Diagnostic]) -> str:
 
 def execute_settings(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
-    loaded = known_settings.describe_settings(Path.cwd(), environ)
-    print(known_settings.name_own_file(environ), file=sys.stderr)
+    loaded = discovered_gates.describe_settings(Path.cwd(), environ)
+    print(discovered_gates.name_own_file(environ), file=sys.stderr)
     for note in loaded.notes:
         print(f"note: {note}", file=sys.stderr)
     print(_settings_document(loaded) if given.json else _settings_text(loaded), end="")

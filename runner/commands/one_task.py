@@ -1,4 +1,4 @@
-"""`runner show`, `why`, `evidence`, `plan`: one task whole, and its own plan.
+"""`runner show`, `why`, `evidence`, `plan`, `shell`: one task whole, and its own plan.
 
 Why it stands as it does, its implementer's brief, what its DONE rests on; how an agent means
 to build it, so that the next run builds it so.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.task_view import describe_task_whole, portrait
-from runner.commands.output import open_console
+from runner.commands.output import load_trusted_plan, open_console, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.app.answer.one_task_runs import PlanningResult
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
-    from runner.app.prove import attest, find_evidence
+    from runner.app.prove import attest, find_evidence, task_shell
     from runner.commands import verify
     from runner.context.brief import Brief
 else:
@@ -40,6 +40,7 @@ else:
     attest = lazy_module("runner.app.prove.attest")
     find_evidence = lazy_module("runner.app.prove.find_evidence")
     verify = lazy_module("runner.commands.verify")
+    task_shell = lazy_module("runner.app.prove.task_shell")
 
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
@@ -182,3 +183,28 @@ def _show_plan(came: PlanningResult, *, as_json: bool) -> None:
     else:
         print(waiting_document.format_plan(came.plan, came.task.id), end="")
         print(one_task_runs.format_standing(came.plan, came.task.id), file=sys.stderr)
+
+
+def execute_shell(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Run it; the exit code is that of the command."""
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox}
+    project = open_with_gates(environ, flags)
+    load_trusted_plan(project, trusted=given.trust, again=f"runner shell {given.id} --trust")
+    if given.held_out and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise RunnerError(
+            "--held-out works only on a terminal",
+            hint="run the command in your own terminal, or remove --held-out",
+            code=ExitCode.PERSON,
+        )
+    wanted = task_shell.TreeChoice(given.tree) if given.tree else None
+    ended = task_shell.run_in_tree(
+        project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
+    )
+    if ended.why:
+        tell(f"exit code 0, but the proof rejects it: {ended.why}")
+    return ended.exit
+
+
+def _show(lines: str) -> None:
+    sys.stdout.write(f"{display(lines, lines=True)}\n")
+    sys.stdout.flush()

@@ -123,3 +123,8 @@ def load_trusted_plan(project: Project, *, trusted: bool, again: str) -> Reading
     reading = validation.check_sound(project)
     ask_trust(project, reading.plan, trusted=trusted, again=again)
     return reading
+
+
+def read_input(most: int) -> bytes:
+    """At most so many bytes of standard input."""
+    return sys.stdin.buffer.read(most)

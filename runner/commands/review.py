@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.app.answer import held_out_output, waiting, waiting_document
+    from runner.app.answer import waiting, waiting_document
     from runner.app.answer.waiting import Waiting
     from runner.app.draft import draft_answers, draft_checks, draft_prompt, drafting
     from runner.app.draft.draft_prompt import Wish
@@ -43,10 +43,9 @@ else:
     draft_checks = lazy_module("runner.app.draft.draft_checks")
     drafting = lazy_module("runner.app.draft.drafting")
     terminal_review = lazy_module("runner.terminal.terminal_review")
-    held_out_output = lazy_module("runner.app.answer.held_out_output")
+    waiting_document = lazy_module("runner.app.answer.waiting_document")
     draft_prompt = lazy_module("runner.app.draft.draft_prompt")
     waiting = lazy_module("runner.app.answer.waiting")
-    waiting_document = lazy_module("runner.app.answer.waiting_document")
     view = lazy_module("runner.app.inspect.view")
     staged_states = lazy_module("runner.app.write.staged_states")
 
@@ -139,10 +138,10 @@ def _diff(project: Project, change: Change, before: bytes | None) -> str:
 
 def _show_failed_tests(project: Project, state: RunState, id_: str) -> None:
     """Print the output of failed held-out tests, on a terminal only."""
-    if not held_out_output.asks_about_tests(state.task(id_)):
+    if not waiting_document.asks_about_tests(state.task(id_)):
         return
     if sys.stdin.isatty() and sys.stdout.isatty():
-        for line in held_out_output.format_failures(project, id_):
+        for line in waiting_document.format_failures(project, id_):
             print(line)
     else:
         print("     run this on a terminal to see the output of the failed held-out tests")

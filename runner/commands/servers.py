@@ -1,28 +1,38 @@
-"""Servers for other programs: `runner mcp` for an assistant, `runner lsp` for an editor."""
+"""Servers: `runner mcp` for an assistant, `lsp` for an editor, `serve` for a browser."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import threading
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.text.display import display
 from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.config import paths
     from runner.editor import language_server
-    from runner.mcp_server import calls, server
+    from runner.mcp_server import server
+    from runner.serve import listener, webhook
 else:
-    calls = lazy_module("runner.mcp_server.calls")
-    language_server = lazy_module("runner.editor.language_server")
     server = lazy_module("runner.mcp_server.server")
+    language_server = lazy_module("runner.editor.language_server")
+    listener = lazy_module("runner.serve.listener")
+    paths = lazy_module("runner.config.paths")
+    webhook = lazy_module("runner.serve.webhook")
+
+PORTS = 65_536
+_SECONDS_TO_HEAR = 1.0
 
 
 def execute_mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -33,7 +43,7 @@ def execute_mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     if sys.stdin.isatty():
         message = "this command reads JSON messages from a program; see: runner mcp --help"
         print(f"note: {message}", file=sys.stderr)
-    caller = calls.Caller(folder, environ, given.task_graph or "")
+    caller = server.Caller(folder, environ, given.task_graph or "")
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         server.Server(caller, output).serve(sys.stdin.buffer)
     return ExitCode.OK
@@ -48,3 +58,69 @@ def execute_lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     code = ExitCode.OK if language_server.serve(environ) else ExitCode.FAILED
     language_server.leave(code)
     return code
+
+
+def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Serve until it is ended. Raises RunnerError for a folder without git, and a taken port."""
+    from runner.serve.builds import Builds
+
+    places = paths.Places.of(environ)
+    if not 0 <= given.port < PORTS:
+        raise RunnerError("invalid port", where=str(given.port))
+    if given.link:
+        ports = (given.port,) if given.port else listener.find_ports(places)
+        if not ports:
+            raise RunnerError("no server is running", hint="runner serve")
+        for port in ports:
+            print(listener.format_link(port, listener.links_of(places, port).make()))
+        return ExitCode.OK
+    if given.metrics_token:
+        return _show_token(listener.token_file(places))
+    environ, hook_secret = prepare(given, environ)
+    folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
+    builds = Builds.of(folders, environ, given.task_graph or "")
+    door = listener.ListenAddress.open(given.port)
+    listener.serve(
+        *(builds, door, places, lambda link: print(link, flush=True), hook_secret),
+        environ=environ,
+    )
+    return ExitCode.OK
+
+
+def _show_token(file: Path) -> ExitCode:
+    print(listener.read_token(file))
+    print(f"stored in {display(str(file))}; delete that file to revoke the token", file=sys.stderr)
+    return ExitCode.OK
+
+
+def prepare(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
+    """Return the environment without the secret of a hook, and the secret.
+
+    Raises RunnerError where the page's packages are not installed.
+    """
+    _require_extra()
+    secret = environ.get(webhook.SECRET_NAME, "").strip()
+    if given.until_closed:
+        threading.Thread(target=_end_with_input, daemon=True).start()
+    return {name: value for name, value in environ.items() if name != webhook.SECRET_NAME}, secret
+
+
+def _require_extra() -> None:
+    try:
+        import jinja2  # noqa: F401 - asked for, not used here
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise RunnerError(
+            f"the page needs {error.name}, which is not installed",
+            hint=install_hint("serve"),
+        ) from error
+
+
+def _end_with_input() -> None:
+    """Ctrl-C for ourselves as soon as nobody can write to our standard input any more."""
+    while os.read(0, 1024):
+        pass
+    while True:  # the first may come before the server listens for it
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(_SECONDS_TO_HEAR)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import effects
+from runner.commands.output import read_input
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
@@ -19,18 +19,16 @@ from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from runner.app.prove import session_check
     from runner.app.write import hook_answer, staged_states, workplace
     from runner.app.write.staged_states import StagedState
-    from runner.app.write.workplace import Unreadable
     from runner.model import Finding
     from runner.report import documents, table
     from runner.secrets import redact
-    from runner.terminal import staged_dialogue
-    from runner.terminal.staged_dialogue import StagedDialogue
-    from runner.writes import safe_io
+    from runner.terminal import terminal_review
+    from runner.terminal.terminal_review import StagedDialogue
     from runner.writes.staging import Staged
 else:
     table = lazy_module("runner.report.table")
@@ -38,50 +36,9 @@ else:
     redact = lazy_module("runner.secrets.redact")
     session_check = lazy_module("runner.app.prove.session_check")
     staged_states = lazy_module("runner.app.write.staged_states")
-    staged_dialogue = lazy_module("runner.terminal.staged_dialogue")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
     workplace = lazy_module("runner.app.write.workplace")
-    safe_io = lazy_module("runner.writes.safe_io")
     documents = lazy_module("runner.report.documents")
-
-# --- what commands about single files share -------------------------------------------
-
-
-def read_input(most: int) -> bytes:
-    """At most so many bytes of standard input."""
-    return sys.stdin.buffer.read(most)
-
-
-def tell_unreadable(found: Iterable[Unreadable]) -> None:
-    """Say on standard error what could not be looked at."""
-    for one in found:
-        print(f"runner: {one.path}: {one.message}\nhint: {one.hint}", file=sys.stderr)
-
-
-def output_and_files(option: str | None, files: list[str]) -> tuple[str | None, list[str]]:
-    """`--sarif` takes a name that ends in .sarif; any other name after it is a file to look at.
-
-    So `--sarif app.py` never writes over app.py.
-    """
-    if (
-        option is None
-        or option == workplace.STANDARD_INPUT
-        or option.endswith((".sarif", ".sarif.json"))
-    ):
-        return option, files
-    return workplace.STANDARD_INPUT, [option, *files]
-
-
-def write_output(text: str, target: str) -> None:
-    """A document to standard output for `-`, else into a file, whole or not at all.
-
-    Raises RunnerError where the file cannot be written.
-    """
-    if target == workplace.STANDARD_INPUT:
-        sys.stdout.write(text)
-        return
-    with safe_io.explain_errors(workplace.display_path(target)):
-        effects.write_file(Path(target), text.encode())
-
 
 # --- a write by hand ------------------------------------------------------------------
 _HEAD = ("ID", "Task", "Action", "File", "Staged", "Standing")
@@ -127,7 +84,7 @@ def _open_dialogue(environ: Mapping[str, str]) -> StagedDialogue:
     from runner.app.write.proposals import Proposals
 
     proposals = Proposals(workplace.Workplace.of(Path.cwd(), environ))
-    return staged_dialogue.StagedDialogue(proposals, environ)
+    return terminal_review.StagedDialogue(proposals, environ)
 
 
 def _find(dialogue: StagedDialogue, typed: str) -> Staged:

@@ -23,7 +23,6 @@ from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Extra, WorkType, classify
 from runner.repo.head import OWNERSHIP_MAP, find_git
 from runner.repo.read import Repository
-from runner.text.prose import CODE_SPAN
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
@@ -41,8 +40,9 @@ else:
     files = lazy_module("runner.context.files")
     outline_cache = lazy_module("runner.context.outline_cache")
 
-
 _MOST_OF_A_FOLDER = 6
+_CODE_SPAN = regex(r"`([^`\n]+)`")
+"""Text between single backquotes, in one line."""
 
 
 class ProvingText(NamedTuple):
@@ -178,7 +178,7 @@ def _own(task: Task, planned: tuple[str, ...], tree: Tree) -> tuple[str, ...]:
 
 def _examples(patterns: Iterable[MatchedPattern], tree: Tree) -> tuple[str, ...]:
     """The files of the repository that the text of a pattern names."""
-    spans = (span.strip() for one in patterns for span in CODE_SPAN.findall(one.text))
+    spans = (span.strip() for one in patterns for span in _CODE_SPAN.findall(one.text))
     return tuple(dict.fromkeys(span for span in spans if tree.is_file(span)))
 
 

@@ -17,7 +17,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.text.display import display
-from runner.text.literals import read_yaml
+from runner.text.foreign_documents import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING
 from runner.gates.script_targets import behind, behind_one
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.plan.shell.exit_status import (
-    Called,
-    bypass_of,
-    deciding_command,
-    loses_exit,
-    swallow_of,
-)
+from runner.plan.shell import exit_status
+from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.shell_commands import commands_of
 from runner.plan.shell.syntax import ShellSyntaxError
 
@@ -60,7 +55,7 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
 def can_fail(command: str, read: Read) -> bool | None:
     """Return whether a line can fail, with the scripts it leads to; None where it is not known."""
     try:
-        lost = loses_exit(command, _called(command, read))
+        lost = exit_status.loses_exit(command, _called(command, read))
     except ShellSyntaxError:
         return None
     return None if lost is None else not lost
@@ -80,7 +75,7 @@ def _lost_in(command: str, read: Read) -> Iterator[tuple[tuple[str, str], str]]:
         return
     for place, text in parts:
         for line, ignored in _lines(place, text):
-            lost = swallow_of(line)
+            lost = exit_status.swallow_of(line)
             if ignored or lost:
                 yield place, re.sub(r"\s+", " ", lost.by) if lost else f"-{line}"
 
@@ -88,12 +83,12 @@ def _lost_in(command: str, read: Read) -> Iterator[tuple[tuple[str, str], str]]:
 # --- what runs in the place of a command --------------------------------------------------
 
 
-def _called(command: str, read: Read) -> Called:
+def _called(command: str, read: Read) -> exit_status.Called:
     """The scripts that a line leads to, by the words that start them."""
     scripts: dict[str, str] = {}
     files: dict[str, str] = {}
     _collect(command, read, scripts, files, _DEEPEST)
-    return Called(tuple(scripts.items()), tuple(files.items()))
+    return exit_status.Called(tuple(scripts.items()), tuple(files.items()))
 
 
 def _collect(
@@ -138,7 +133,7 @@ def _lines(place: tuple[str, str], text: str) -> Iterator[tuple[str, bool]]:
         # make puts its own variables in; `$$` is the dollar that the shell gets.
         plain = _VARIABLE.sub(r"\1", plain.replace("$$", "\0")).replace("\0", "$")
         if plain.strip():
-            yield plain, bool(mark and "-" in mark["marks"] and deciding_command(plain))
+            yield plain, bool(mark and "-" in mark["marks"] and exit_status.deciding_command(plain))
 
 
 def _is_rule(place: tuple[str, str]) -> bool:

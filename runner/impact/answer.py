@@ -15,11 +15,10 @@ from runner.impact.change import (
     with_moves,
 )
 from runner.impact.inputs import Knowledge, Proven, soonest_first
-from runner.impact.kept_results import find_sharers
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
-from runner.impact.traces import Reach, hit
+from runner.impact.traces import Reach, find_sharers, hit
 from runner.languages.registry import is_written_in, language_of
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from runner.journal.task_state import TaskState, Waived
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
 
 
 def grade_alone(

@@ -26,9 +26,8 @@ from runner import model
 from runner.journal import events, session_events, task_state
 from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import Record, WriteRejected, WriteReviewed
-from runner.journal.persistent import PersistentMap
 from runner.journal.records import Mark, decode, dump, encode, read_noun, read_places, to_text
-from runner.journal.state import FOLDED, Folding, ReviewKey, RunState
+from runner.journal.state import FOLDED, Folding, PersistentMap, ReviewKey, RunState
 from runner.journal.task_state import TaskState
 from runner.model import Finding, Proof
 from runner.model.codec import Codec, Shape

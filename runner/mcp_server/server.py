@@ -10,25 +10,32 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
-from runner import __version__
+from runner import __version__, effects
 from runner.errors import RunnerError
-from runner.mcp_server.calls import Call
-from runner.mcp_server.tools import TOOLS
+from runner.lazy_module import lazy_module
+from runner.operations import json_schema
 from runner.operations.json_schema import InputError
-from runner.text.display import format_error
+from runner.operations.table import TABLE
+from runner.process.own_command import OwnCommand
+from runner.text.display import display, format_error
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
+    from pathlib import Path
 
-    from runner.mcp_server.calls import Caller, CallResult
+    from runner.journal import lock
+    from runner.journal.lock import Holder
+    from runner.operations.row import Field
+else:
+    lock = lazy_module("runner.journal.lock")
 
 Answering: TypeAlias = "Callable[[Mapping[str, object]], dict[str, object]]"
-
 _HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _REVISIONS = ("2026-07-28",)
 """Those without a handshake: each request names its own."""
@@ -52,6 +59,14 @@ _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = (
     -32603,
     -32022,
 )
+MOST_BYTES = 1 << 20
+"""Bytes of one answer: more is no help to whoever reads it, and is refused with how to ask less."""
+_LONGEST_OUTPUT = 8_000
+"""Bytes of a run's output besides its summary."""
+_BEGINS_WITHIN = 60.0
+"""Seconds that a run has to begin in, or to say why it does not."""
+_LOOK = 0.25
+_WAITED = 60
 
 
 class RpcError(Exception):
@@ -297,3 +312,208 @@ def _tool_result(answer: CallResult) -> dict[str, object]:
 
 def _failed(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a call came to: a document, or words; `failed` where it answers nothing."""
+
+    document: dict[str, object] | None
+    text: str
+    failed: bool = False
+
+
+@dataclass
+class Call:
+    """One call that is being carried out; `cancelled` ends it from another thread."""
+
+    tool: ServedTool
+    arguments: object
+    """As the client gave them: whether they are the tool's is looked at when it is carried out."""
+    tell: Callable[[str], None] = lambda _: None
+    """Hears how a wait goes on."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class Caller:
+    """Carries out calls in one folder; several at once. Holds the run that it began last."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], plan: str = "") -> None:
+        self._folder, self._environ = folder, dict(environ)
+        if plan:
+            self._environ["RUNNER_TASK_GRAPH"] = plan
+        self._run: OwnCommand | None = None
+        self._lock = threading.Lock()
+
+    def carry_out(self, call: Call) -> CallResult:
+        """The answer. Raises InputError where the arguments are not the tool's."""
+        arguments = call.tool.check(call.arguments)
+        if call.tool.name == "wait":
+            return self._wait(call, arguments)
+        words = call.tool.words(arguments)
+        if call.tool.changes and not arguments.get("dry_run"):
+            return self._begin(words)
+        return self._ask(words, call.cancelled)
+
+    def _ask(self, words: list[str], cancelled: threading.Event) -> CallResult:
+        """What a command says that only reads."""
+        command = OwnCommand(words, self._folder, self._environ)
+        try:
+            while command.wait(_LOOK) is None:
+                if cancelled.is_set():
+                    command.end()
+                    return CallResult(None, "cancelled", failed=True)
+            # One byte more than is taken tells that there is more.
+            return _answer_of(*command.read(MOST_BYTES + 1))
+        finally:
+            command.forget()
+
+    def _begin(self, words: list[str]) -> CallResult:
+        """Begin a run that outlives us; what refuses to begin says so at once."""
+        # Until the run has its own lock: a second call waits here, and its run is then refused by
+        # that lock.
+        with self._lock:
+            began = OwnCommand(words, self._folder, self._environ, stays=True)
+            until = effects.monotonic() + _BEGINS_WITHIN
+            while (code := began.wait(_LOOK)) is None and effects.monotonic() < until:
+                holder = self._holder()
+                if holder is not None and holder.pid == began.pid:
+                    break
+            if code is not None:
+                return self._describe_end(began, code)
+            if self._run is not None:
+                self._run.forget()
+            self._run = began
+        document = {"running": True, "pid": began.pid, "next": "call wait, then status or why"}
+        return CallResult(document, json.dumps(document))
+
+    def _wait(self, call: Call, arguments: Mapping[str, object]) -> CallResult:
+        seconds = arguments.get("seconds", _WAITED)
+        assert isinstance(seconds, int)  # checked against the schema
+        until = effects.monotonic() + seconds
+        while self._runs():
+            if effects.monotonic() >= until:
+                document = {"running": True, "next": "call wait again"}
+                return CallResult(document, json.dumps(document))
+            call.tell("the run is still active")
+            if call.cancelled.wait(min(_LOOK * 8, max(0.0, until - effects.monotonic()))):
+                return CallResult(None, "cancelled; the run continues", failed=True)
+        ended = self._take_ended()
+        if ended is not None:
+            return self._describe_end(*ended)
+        return self._ask(["status", "--json"], call.cancelled)
+
+    def _take_ended(self) -> tuple[OwnCommand, int] | None:
+        """Return the run that we began, with its exit code; only once."""
+        with self._lock:
+            code = None if self._run is None else self._run.wait(0)
+            if self._run is None or code is None:  # another call has begun one at this moment
+                return None
+            ended, self._run = self._run, None
+            return ended, code
+
+    def _runs(self) -> bool:
+        """Whether a run goes on, or is beginning: the one we began, or anybody's."""
+        if self._lock.locked():
+            return True
+        ours = self._run is not None and self._run.wait(0) is None
+        return ours or self._holder() is not None
+
+    def _holder(self) -> Holder | None:
+        """The run that has the project's lock. Raises RunnerError where there is no project."""
+        from runner.project import BUILD, Project
+
+        project = Project.open(self._folder, self._environ, plan_needed=False)
+        return lock.RunLock(project.root / BUILD).holder()
+
+    def _describe_end(self, ended: OwnCommand, code: int) -> CallResult:
+        """Return how a run ended: its summary, and the end of its output."""
+        output, errors = ended.read(MOST_BYTES + 1)
+        ended.forget()
+        text = display(errors[-_LONGEST_OUTPUT:].decode("utf-8", "replace"), lines=True)
+        document: dict[str, object] = {"running": False, "exit": code, "said": text}
+        document["summary"] = _parse(output)
+        return CallResult(document, json.dumps(document), failed=document["summary"] is None)
+
+
+def _parse(output: bytes) -> dict[str, object] | None:
+    try:
+        document = json.loads(output)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _answer_of(output: bytes, errors: bytes) -> CallResult:
+    """A command's own document; where it printed none, why."""
+    if len(output) > MOST_BYTES:
+        more = f"more than {MOST_BYTES >> 20} MB; ask for one status, one task or a smaller limit"
+        return CallResult(None, f"the answer is {more}", failed=True)
+    document = _parse(output)
+    if document is None:
+        text = display(errors.decode("utf-8", "replace"), lines=True).strip()
+        return CallResult(None, text or "the command printed nothing", failed=True)
+    return CallResult(document, json.dumps(document, separators=(",", ":")))
+
+
+class ServedTool(NamedTuple):
+    """One tool: what it is called, what it takes, and how its command line begins."""
+
+    name: str
+    description: str
+    fields: Mapping[str, Field]
+    begins: tuple[str, ...]
+    changes: bool
+    """Whether it has something built, rather than read."""
+
+    def document(self) -> dict[str, object]:
+        """Return the tool as `tools/list` gives it."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": {
+                **json_schema.describe_input(self.fields),
+                "additionalProperties": False,
+            },
+            "annotations": {
+                "readOnlyHint": not self.changes,
+                "destructiveHint": False,
+                "idempotentHint": not self.changes,
+                "openWorldHint": False,
+            },
+        }
+
+    def check(self, arguments: object) -> Mapping[str, object]:
+        """Return the arguments, if the tool takes them. Raises InputError."""
+        return json_schema.check_input(self.name, self.fields, arguments)
+
+    def words(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return the command line that answers."""
+        given = [(self.fields[name], value) for name, value in arguments.items()]
+        options = [one for field, value in given if field.flags for one in _option(field, value)]
+        places = [one for field, value in given if not field.flags for one in _values(value)]
+        return [*self.begins, "--json", *options, *(["--", *places] if places else [])]
+
+
+def _option(field: Field, value: object) -> Iterator[str]:
+    if field.kind is bool:
+        yield from [field.flags[-1]] if value else []
+    else:
+        yield from (f"{field.flags[-1]}={one}" for one in _values(value))
+
+
+def _values(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+TOOLS = {
+    tool.name: ServedTool(
+        tool.name,
+        tool.description,
+        json_schema.choose_fields(row, tool.fields),
+        tool.words or tuple(row.name.split()),
+        tool.effects != "reads",
+    )
+    for row in TABLE.values()
+    for tool in row.tools
+}

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from runner.model.grades import Grade, Graded, grade_of
-from runner.model.session import (
-    Failure,
-    Phase,
-    TaskPlan,
-    Usage,
-)
 from runner.model.task import (
     AcceptanceItem,
     Block,
@@ -41,10 +35,14 @@ from runner.model.work import (
     Coverage,
     Decision,
     Ending,
+    Failure,
     Finding,
     Observed,
     Outcome,
+    Phase,
     Proof,
+    TaskPlan,
+    Usage,
     Verdict,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -333,3 +333,35 @@ class Task:
     def is_wish(self) -> bool:
         """Whether it can neither be built nor checked."""
         return self.is_bare and not self.is_milestone
+
+
+class PlannedTask(Protocol):
+    """A task as the plan's own tasks and those of its outline are known."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+
+    @property
+    def type(self) -> str:
+        """The written type."""
+
+    @property
+    def status(self) -> Status:
+        """The status in the file."""
+
+    @property
+    def note(self) -> str:
+        """The note behind it."""
+
+    @property
+    def spec(self) -> Spec:
+        """Both digests."""
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What it needs."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What it may write."""

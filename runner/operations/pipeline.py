@@ -54,7 +54,7 @@ examples:
     Operation(
         "pipeline parallel",
         "run one command for several tasks in parallel, each in its own tree",
-        "parallel:execute",
+        "file_checks:execute_parallel",
         (
             option("--tasks", "IDS", "task IDs, separated by commas", "-tasks", default=""),
             option("--cmd", "COMMAND", "the command, run by /bin/sh -c", "-cmd", default=""),

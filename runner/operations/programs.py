@@ -30,7 +30,7 @@ examples:
     Operation(
         "serve",
         "show the plan in your browser, and answer reviews there",
-        "serve:execute_serve",
+        "servers:execute_serve",
         (
             option("--port", "N", "the port (default: a free one)", kind=int, default=0),
             option("--also", "PATH", "also serve the project in this folder", times="again"),

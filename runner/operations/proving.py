@@ -180,7 +180,7 @@ examples:
     Operation(
         "shell",
         "open a shell, or run a command, where a task's proof ran",
-        "task_shell:execute",
+        "one_task:execute_shell",
         (
             word("id", "TASK", "task ID, such as TASK-003 or 3"),
             option(

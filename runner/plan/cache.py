@@ -4,6 +4,11 @@
 the others. `plan.json` has the fields of all tasks, and both digests of each. The first line names
 the plan's file; then each section has its row (`cache_file`). What does not fit is ignored and
 rewritten. Nothing here is durable or trusted: it holds only the plan's own content.
+
+Plain sections in a row, kept together: known again by their very bytes, without a scan.
+
+What is kept of a stretch stands by columns, each once where it is the same for all: most of a long
+plan's tasks are alike, and columns are written and read many values at a time.
 """
 
 from __future__ import annotations

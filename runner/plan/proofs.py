@@ -1,4 +1,4 @@
-"""The fields that say how a task is proven: test contracts, contracts and gates."""
+"""The fields that say how a task is proven: test contracts, contracts, gates and examples."""
 
 from __future__ import annotations
 

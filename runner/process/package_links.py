@@ -1,10 +1,15 @@
-"""Packages of Node that are links into the repository, and lead to a scratch tree instead.
+"""Installed packages that are links into the repository, or copies of its packages.
 
 npm, pnpm and yarn link the packages of a workspace into `node_modules`. Where a sandbox shows the
 scratch tree at the repository's own path, these links lead there by themselves. Elsewhere a folder
 of links takes the place of such a `node_modules`: all but the links in question lead to the real
 one. Node loads a package from its real path ("Loading from node_modules folders"), so a package
 that depends on one of the repository is copied: it would find the real one otherwise.
+
+Installed packages that are copies of packages of the repository, and grow old with each change.
+
+yarn and pnpm copy what a manifest names as `file:` (npm makes a link); pip and uv copy a package
+that is not installed in editable form, and say from where (PEP 610, direct_url.json).
 """
 
 # ruff: noqa: PTH102, PTH108, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH207, PTH211 - a thousand paths before each attempt

@@ -1,4 +1,10 @@
-"""Commits made beside the work tree, and the one compare-and-swap that lands them."""
+"""Commits made beside the work tree, and the one compare-and-swap that lands them.
+
+Which bytes a commit's evidence is about: a digest of its files and of what it says of them.
+
+A commit message can outlive its bytes: `git commit --amend`, a squash, a conflict that was resolved
+and a copied message keep it. So the runner's commits say what their proof was about.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The commits of tasks, read back from history by their trailers."""
+"""The commits of tasks, read back from history by their trailers.
+
+Whose commits are whose, where several plans stand in one repository.
+
+Each plan numbers its tasks from one: a commit says of which folder's it is. One of the top says
+nothing, as those of the first versions; and so may nothing of a folder, which its files tell.
+"""
 
 from __future__ import annotations
 

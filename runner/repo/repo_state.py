@@ -1,6 +1,11 @@
 """The state of a person's repository: what is dirty, what is in progress, what is not carried.
 
 Landings that wait for a person's commit: which files of a work tree are theirs.
+
+A repository on a drive of Windows, as WSL shows it: no place for a build.
+
+Through 9p (WSL 2) and drvfs (WSL 1) a lock of flock(2) is not seen by all, files have no modes of
+their own, names differ by more than case, and a rename over an open file fails.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Scratch:
         self._shared = shares
         self._git_folder = slot / "git"
         self.gitlinks: dict[str, str] = {}
-        """Submodules of the base by path, with their commits; see `submodules`."""
+        """Submodules of the base by path, with their commits."""
         self._listed: str | None = None
         self._paths: set[bytes] = set()  # of the base that was listed last
         self._spelling = Spelling()

@@ -3,6 +3,12 @@
 Git takes five milliseconds to begin and to end, and looks at a file no quicker than it is looked at
 here, where folders that nobody touched need not be listed. It handles only the cases that are
 provably equal to git: everything else, and every larger tree, raises UnusualError, and git decides.
+
+What ignore rules certainly say of a path; what they may say is for git (gitignore(5)).
+
+A pattern can match a path only where its last part matches one of the path's: where none does, the
+path is not ignored, whatever stands before that part. That it is ignored is known of plain names
+alone.
 """
 
 # ruff: noqa: PTH118, PTH208 - names are bytes, as git has them

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.model import Proof
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
 
 
 REWRITTEN = "its commit was rewritten and carries no trailers"

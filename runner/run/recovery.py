@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import HeldWork, TaskState
     from runner.model import Change, Task
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
     from runner.repo.landed_commits import LandedCommit
     from runner.repo.read import Repository
     from runner.run import rewritten, waivers

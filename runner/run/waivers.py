@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.journal.task_state import Waived
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
     from runner.repo import landed_commits
     from runner.repo.read import Repository
     from runner.run.proof import unverified_bytes

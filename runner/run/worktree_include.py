@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.repo import included_files
     from runner.repo.included_files import IncludedFiles, Matches
-    from runner.secrets import env_files
+    from runner.secrets import redact
 else:
     included_files = lazy_module("runner.repo.included_files")
-    env_files = lazy_module("runner.secrets.env_files")
+    redact = lazy_module("runner.secrets.redact")
 
 FILE_NAME = ".worktreeinclude"
 
@@ -87,8 +87,8 @@ def copy_included(
 def hide_values(files: IncludedFiles) -> None:
     """Redact the values of those files that look like `.env`, wherever text leaves the runner."""
     for one in files.files:
-        if env_files.is_env_file(one.path) and one.size <= _LONGEST_ENV:
-            hold_values(env_files.read_env_values(files.content(one).decode("utf-8", "replace")))
+        if redact.is_env_file(one.path) and one.size <= _LONGEST_ENV:
+            hold_values(redact.read_env_values(files.content(one).decode("utf-8", "replace")))
 
 
 def record_included(files: IncludedFiles, run: str, state: Path) -> tuple[str, ...]:

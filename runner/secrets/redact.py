@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from runner.secrets import declared_values, find, load_rules
-    from runner.secrets.env_files import EnvValue
     from runner.secrets.find import RedactionSpan
 else:
     declared_values = lazy_module("runner.secrets.declared_values")
@@ -33,14 +33,15 @@ _TAIL = 8 << 10
 _LONGEST_KEY = 64 << 10
 """Bytes that are swallowed after the first line of a private key, at most."""
 _MARK = b"[REDACTED:private-key]\n"
-
 _KEY_BEGIN = rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+
 # Possessive throughout (`*+`, Python 3.11): a long line that is none of a key is read once, and not
 # once for each way to part it.
 _KEY_LINE = (
     rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
     rb"|(?:[A-Za-z0-9+/=]++(?:\\[nr])*+)*+(-----END [^\n]*+)?)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
 )
+
 # The last line of a key that text follows: all of it up to what closes the literal or element.
 _KEY_LAST = rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+[A-Za-z0-9+/]{4,}+={0,2}(?=[\"'`<\\])"
 _REMEMBERED = 1 << 10
@@ -48,6 +49,18 @@ _REMEMBERED = 1 << 10
 _TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
 _held: tuple[EnvValue, ...] = ()
+_IS_ENV_FILE = regex(r"(?:.*/)?(?:\.env(?:\..*|rc)?|\.flaskenv|\.dev\.vars(?:\..*)?|.*\.env)")
+_ASSIGNMENT = regex(
+    r"(?m)^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*=[ \t]*"
+    r"(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<bare>[^\n]*))"
+)
+_IS_SECRET_NAME = regex(r"(?i).*(?:key|secret|token|pass|pwd|credential|auth|dsn).*")
+_SHORTEST = 4
+"""Characters of the value of a secret, as of declared ones."""
+_SHORTEST_OTHER = 8
+"""Characters of any other value: a shorter one would hide ordinary words."""
+_IS_ORDINARY = regex(r"[A-Za-z]+|[0-9.:]+|https?://localhost[:\d]*/?")
+"""`development`, `127.0.0.1:8000`: hidden, they would make output unreadable."""
 
 
 def hold_values(values: Iterable[EnvValue]) -> None:
@@ -254,3 +267,29 @@ def _ends_in_header(text: bytes, cut: int) -> bool:
 @cache
 def _compile(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)
+
+
+class EnvValue(NamedTuple):
+    """One value that is hidden wherever text leaves the runner."""
+
+    name: str
+    value: str
+    is_secret: bool
+    """Whether its name says that it is a secret: no proposed file may hold it."""
+
+
+def is_env_file(path: str) -> bool:
+    """Whether a file holds variables with secrets, by its name."""
+    return _IS_ENV_FILE.fullmatch(path) is not None
+
+
+def read_env_values(content: str) -> Iterator[EnvValue]:
+    """The values of an `.env` file that are worth hiding, each with its variable."""
+    for found in _ASSIGNMENT.finditer(content):
+        bare = (found["bare"] or "").partition(" #")[0]
+        value = (found["double"] or found["single"] or bare).strip()
+        is_secret = _IS_SECRET_NAME.fullmatch(found["name"]) is not None
+        if (is_secret and len(value) >= _SHORTEST) or (
+            len(value) >= _SHORTEST_OTHER and not _IS_ORDINARY.fullmatch(value)
+        ):
+            yield EnvValue(found["name"], value, is_secret)

@@ -216,7 +216,7 @@ def _of_secret(secret: Secret, text: bytes) -> Hit:
 
 
 def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
-    from runner.secrets.prefilter import Family
+    from runner.secrets.detect_secrets import Family
 
     severity = Severity.ERROR if one.blocks else Severity.WARNING
     if one.family is Family.ADDRESS:

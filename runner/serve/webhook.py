@@ -22,8 +22,7 @@ from starlette.responses import JSONResponse
 
 from runner.app.forge_wake import wake_bridge
 from runner.serve.access import Bucket
-from runner.serve.guard import MOST_BODY
-from runner.serve.request_limits import RequestLimits
+from runner.serve.guard import MOST_BODY, RequestLimits
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""JSON and TOML of others: whatever is wrong with them is a ValueError, and none holds us up.
+"""JSON, TOML and YAML of others: what is wrong is a ValueError or YAMLError, and none hangs.
 
 They come with any clone and in what any program prints.
 """
@@ -23,6 +23,8 @@ _PART = regex(
     r"""(?P<key>"(?:\\.|[^"\\])*+(?:"|\Z)|'[^']*+(?:'|\Z)|[\w-]++)|[ \t]++|.""", re.DOTALL
 )
 """Of a line of TOML; a text without an end goes on to that of the line."""
+_NO_VALUES = (ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""How PyYAML's constructors end for `2024-13-45`, `!!bool x`, `!!int ""` and `!!timestamp x`."""
 
 
 def parse_json(text: str | bytes) -> object:
@@ -63,3 +65,13 @@ def _longest_key(line: str) -> int:
         dots += is_dot and wants_dot
         most, wants_dot = max(most, dots), part["key"] is not None
     return most
+
+
+def read_yaml(text: str) -> object:
+    """The values of a document. Raises YAMLError, also for a value that its tag does not fit."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except _NO_VALUES as error:
+        raise yaml.YAMLError("a value is invalid") from error

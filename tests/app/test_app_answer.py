@@ -5,14 +5,19 @@ from dataclasses import dataclass
 import pytest
 from workplace import NO_PROOF, a_task
 
-from runner.app.answer.answer_types import Answered, Approve, Became, Reject
-from runner.app.answer.answers import approve, reject
+from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
 from runner.app.answer.attempts import retry
-from runner.app.answer.decision_record import accept, decide, load_index, search_patterns
+from runner.app.answer.decision_record import (
+    Waive,
+    accept,
+    decide,
+    load_index,
+    search_patterns,
+    waive,
+)
 from runner.app.answer.held_edit import edit
 from runner.app.answer.one_task_runs import Adopt, MakePlan, adopt_branch, plan_task
 from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
-from runner.app.answer.waiver import Waive, waive
 from runner.app.inspect.view import View
 from runner.app.observer import Silent
 from runner.app.write.proposals import Proposals

@@ -18,11 +18,12 @@ from runner import effects
 from runner.app.artifacts import artifact_store
 from runner.app.artifacts.artifact_export import (
     export_artifacts,
+    fetch_artifacts,
     key_of_run,
+    list_artifacts,
     read_cursor,
     read_trouble,
 )
-from runner.app.artifacts.artifact_list import fetch_artifacts, list_artifacts
 from runner.app.artifacts.artifact_store import open_store
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from runner.app.inspect import kept_tally
-from runner.app.inspect.kept_tally import load_tally, tally_from_data, tally_to_data
-from runner.app.inspect.statistics import Tally
+from runner.app.inspect import statistics
+from runner.app.inspect.statistics import Tally, load_tally, tally_from_data, tally_to_data
 from runner.journal import session_events
 from runner.journal.events import (
     AttemptFinished,
@@ -62,7 +61,7 @@ STORY = [
 
 @pytest.fixture
 def journal(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_tally, "WORTH_SAVING", 1)
+    monkeypatch.setattr(statistics, "WORTH_SAVING", 1)
     return tmp_path / "journal.jsonl"
 
 

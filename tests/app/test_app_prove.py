@@ -5,7 +5,7 @@ from built import build, copy, opened_at
 from forge import Forge
 from workplace import a_task
 
-from runner.app.answer.waiver import Waive, waive
+from runner.app.answer.decision_record import Waive, waive
 from runner.app.prove.declare_ship import ShipRequest, notices_nothing, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage

@@ -9,7 +9,7 @@ from time import process_time
 import pytest
 from test_commands_gate import FILES, NOTHING, PLAN, PRICE, a_shop, a_test, change, gate
 
-from runner.app.gate.script_tests import read_script
+from runner.app.gate.test_suite import read_script
 
 READS_DATA = "from pathlib import Path\n\n\ndef test_rates():\n    assert Path('data/rates.csv')\n"
 SHOP = {

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from runner.editor import open_documents
-from runner.editor.open_documents import OpenDocuments, path_of_uri
+from runner.editor import open_plan
+from runner.editor.open_plan import OpenDocuments, path_of_uri
 from runner.editor.source_text import TextPosition, TextSpan
 
 PLAN = "TASK-GRAPH.md"
@@ -18,7 +18,7 @@ TEXT = "".join(
 @pytest.fixture
 def opened(shop, monkeypatch):
     """A plan with an unknown need in each of its three tasks, as large as plans become."""
-    monkeypatch.setattr(open_documents, "_MANY_TASKS", 2)
+    monkeypatch.setattr(open_plan, "_MANY_TASKS", 2)
     documents = OpenDocuments([shop], os.environ)
     document = documents.open((shop / PLAN).as_uri(), TEXT)
     documents.problems(document.plan)
@@ -58,7 +58,7 @@ def test_a_mistake_at_one_place_is_told_at_once_in_a_plan_of_any_size(opened):
 
 
 def test_a_line_of_more_than_an_editor_shows_says_how_many_are_left_out(shop, monkeypatch):
-    monkeypatch.setattr(open_documents, "MOST_PROBLEMS", 2)
+    monkeypatch.setattr(open_plan, "MOST_PROBLEMS", 2)
     documents = OpenDocuments([shop], os.environ)
     document = documents.open((shop / PLAN).as_uri(), TEXT)
     found = documents.problems(document.plan)[PLAN]

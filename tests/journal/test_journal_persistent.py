@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.journal.persistent import Building, PersistentMap
+from runner.journal.state import Building, PersistentMap
 
 KEYS = st.one_of(st.text(max_size=3), st.tuples(st.text(max_size=2), st.integers(0, 3)))
 
@@ -55,7 +55,7 @@ def test_the_order_does_not_depend_on_the_process(tmp_path):
     import sys
 
     program = (
-        "from runner.journal.persistent import PersistentMap as P;"
+        "from runner.journal.state import PersistentMap as P;"
         "print(*P((f'TASK-{n:03d}', n) for n in range(300)))"
     )
     printed = {

@@ -3,10 +3,9 @@ from journal_story import whole_story
 
 from runner.errors import RunnerError
 from runner.journal import cursor, snapshot
-from runner.journal.persistent import PersistentMap
 from runner.journal.records import encode, read_places
 from runner.journal.snapshot import load_state, read_state, save_state, write_state
-from runner.journal.state import RunState, fold
+from runner.journal.state import PersistentMap, RunState, fold
 from runner.journal.task_state import TaskState
 
 

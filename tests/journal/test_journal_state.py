@@ -31,8 +31,7 @@ from runner.journal.events import (
     WriteRejected,
     WriteReviewed,
 )
-from runner.journal.persistent import PersistentMap
-from runner.journal.state import RunState, fold
+from runner.journal.state import PersistentMap, RunState, fold
 from runner.journal.task_fold import fold_asked_anew
 from runner.journal.task_state import HeldWork, TaskState, Try, UnfinishedLanding
 from runner.model import Ending, Reason, Spec, Status, Usage, digest_of

@@ -193,7 +193,7 @@ MAY_NAME = {
     "surface/facts.py": "the languages of which a public surface is read",
     "surface/python_surface.py": "modules of Python by their files",
     "surface/public_names.py": "the languages of which a public surface is read",
-    "app/gate/script_tests.py": "what `npm test` of a package runs",
+    "app/gate/test_suite.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
     "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
     "app/inspect/unmade_parts.py": "where a module that a plan names may stand",

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from mcp_client import MODERN, McpClient
 
-from runner.mcp_server.calls import CallResult
-from runner.mcp_server.server import Server
-from runner.mcp_server.tools import TOOLS
+from runner.mcp_server.server import TOOLS, CallResult, Server
 
 GREET = """\
 ## TASK-001: Greeting

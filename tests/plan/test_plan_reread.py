@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from plan_documents import documents
 from plan_mutations import PIECES, SEEDS
 
-from runner.plan.reread import common_end, common_start, reread
+from runner.plan.document import common_end, common_start, reread
 from runner.plan.sections import read_sections
 
 PREFIXES = ("JIRA",)
@@ -45,7 +45,7 @@ def test_a_hundred_edits_in_a_row_never_drift_from_the_text(seed):
 
 
 def test_only_the_sections_around_a_change_are_read(monkeypatch):
-    from runner.plan import reread as module
+    from runner.plan import document as module
 
     text = "".join(f"## TASK-{n:03d}: T\n\n- Type: data\n\nProse.\n\n" for n in range(1, 101))
     old = text.encode()

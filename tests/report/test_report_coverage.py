@@ -1,7 +1,7 @@
 """What a page of coverage shows: each line as its tool counts it."""
 
 from runner.gates.coverage.lines import Lines
-from runner.report.coverage_report import html_archive
+from runner.report.xml_reports import html_archive
 
 
 def test_a_form_feed_or_a_line_separator_begins_no_line_of_its_own():

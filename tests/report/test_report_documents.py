@@ -5,7 +5,7 @@ import pytest
 
 from runner.model import Coverage, Spec, Status, Task
 from runner.report.documents import document, plain
-from runner.report.graph_formats import mermaid
+from runner.report.graph_drawing import mermaid
 from runner.report.table import table
 from runner.text.display import columns, cut
 

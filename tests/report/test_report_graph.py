@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from report_results import SPEC
 
 from runner.model import Status, Task
-from runner.report.graph_drawing import ascii_graph, drawing_order, filter_needs, layers, svg
-from runner.report.graph_formats import dot
+from runner.report.graph_drawing import ascii_graph, dot, drawing_order, filter_needs, layers, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = Task("TASK-666", '"];\n<script>&\x1b\\N ]]>\uffff', 1, SPEC, depends_on=("TASK-666", "NO-1"))

@@ -6,8 +6,8 @@ import pytest
 from report_results import SPEC, Story, some_results
 
 from runner.model import Status, Task
-from runner.report.junit import junit
 from runner.report.results import ResultsListener
+from runner.report.xml_reports import junit
 
 # Jenkins' junit-10.xsd as a table: for each element its attributes (required ones marked), whether
 # it holds text, and its children in their order with how many there may be.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.secrets.env_files import is_env_file, read_env_values
+from runner.secrets.redact import is_env_file, read_env_values
 
 
 @pytest.mark.parametrize(

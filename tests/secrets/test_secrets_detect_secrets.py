@@ -11,8 +11,7 @@ import pytest
 from secret_samples import samples, some
 
 from runner.secrets import detect_secrets
-from runner.secrets.detect_secrets import SecondOpinionError, second_opinion
-from runner.secrets.prefilter import Family
+from runner.secrets.detect_secrets import Family, SecondOpinionError, second_opinion
 
 ALL = "all plug-ins over all lines"
 

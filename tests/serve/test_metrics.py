@@ -218,12 +218,11 @@ def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
 
 def spend_some(address):
     """Have a budget of which one claim spent a part, and another goes on with its share."""
-    from runner.extensions.team.budget_share import Bound, Share
     from runner.extensions.team.build_claim import Claimer, claim_build, finish_build
     from runner.extensions.team.build_queue import BuildOrder, queue_build
     from runner.extensions.team.repository_list import Registered
     from runner.extensions.team.store_engine import open_store
-    from runner.extensions.team.team_budget import set_bound
+    from runner.extensions.team.team_budget import Bound, Share, set_bound
 
     with open_store(address) as store:
         queue_build(store, BuildOrder(Registered("shop", "/x", "main", "", "", "", ""), "ada"))

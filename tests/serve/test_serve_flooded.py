@@ -16,8 +16,8 @@ import uvicorn
 from site_process import Client
 
 from runner.config.paths import Places
-from runner.serve import connections, listener, request_limits
-from runner.serve.request_limits import FullError, RequestKind, RequestLimits
+from runner.serve import guard, listener
+from runner.serve.guard import FullError, RequestKind, RequestLimits
 
 FLOOD = Path(__file__).parent / "flood.py"
 SECONDS = 3
@@ -84,7 +84,7 @@ KINDS = {
 def test_a_signed_in_page_answers_during_a_flood(site, kind):
     site.get(f"/b/{site.build}")  # its modules are loaded
     slowest, answers = flood_and_look(site, KINDS[kind](site))
-    assert slowest <= connections.HEAD_SECONDS / 2  # it never waits until the flood's requests end
+    assert slowest <= listener.HEAD_SECONDS / 2  # it never waits until the flood's requests end
     if kind == "streams of the same session":
         assert (answers["200"], answers["429"]) == (16, 2 * MANY - 16)
     if kind == "streams of many sessions":
@@ -95,7 +95,7 @@ def test_a_client_that_sends_its_head_late_is_answered_during_a_flood(site):
     with ExitStack() as held:
         late, *_ = [
             held.enter_context(socket.create_connection(("127.0.0.1", site.port)))
-            for _ in range(2 * connections.MOST_WAITING)
+            for _ in range(2 * listener.MOST_WAITING)
         ]
         time.sleep(0.5)  # the way there and back over a slow network
         late.sendall(head(site, "GET", f"/b/{site.build}", *signed(site)).encode())
@@ -145,7 +145,7 @@ def hold(many, expected, **options):
     """Open connections that send nothing to a listener; how many stay open."""
 
     async def main():
-        with connections.Listener(socket.AF_INET, options.pop("most_of_address", 0)) as one:
+        with listener.Listener(socket.AF_INET, options.pop("most_of_address", 0)) as one:
             one.bind(("127.0.0.1", 0))
             one.setblocking(False)
             server = await asyncio.get_running_loop().create_server(
@@ -165,8 +165,8 @@ def hold(many, expected, **options):
     "options", [{}, {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}], ids=["http", "TLS"]
 )
 def test_few_connections_wait_for_a_head(monkeypatch, options):
-    assert hold(200, connections.MOST_WAITING, **options) == connections.MOST_WAITING
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    assert hold(200, listener.MOST_WAITING, **options) == listener.MOST_WAITING
+    monkeypatch.setattr(listener, "HEAD_SECONDS", 0.2)
     assert hold(20, 0, **options) == 0
 
 
@@ -175,7 +175,7 @@ def test_one_address_has_so_many_connections_where_addresses_tell_clients_apart(
 
 
 def test_a_client_that_does_not_read_is_cut_off(monkeypatch):
-    monkeypatch.setattr(connections, "_READ_SECONDS", 0.2)
+    monkeypatch.setattr(listener, "_READ_SECONDS", 0.2)
 
     async def main():
         ended = asyncio.Event()
@@ -188,10 +188,10 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch):
                 await send(piece)
             ended.set()
 
-        with connections.Listener(socket.AF_INET) as one:
+        with listener.Listener(socket.AF_INET) as one:
             one.bind(("127.0.0.1", 0))
             one.listen()
-            protocol = connections.make_protocol(one)
+            protocol = listener.make_protocol(one)
             config = uvicorn.Config(app, http=protocol, lifespan="off", log_level="critical")
             server = uvicorn.Server(config)
             serving = asyncio.create_task(server.serve(sockets=[one]))
@@ -239,7 +239,7 @@ def test_all_sessions_together_have_so_many_streams():
 
 
 def test_a_slow_body_without_a_session_ends_for_a_later_one_and_after_its_time(monkeypatch):
-    monkeypatch.setattr(request_limits, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.3)
 
     async def main():
         limits, ended = RequestLimits(), []

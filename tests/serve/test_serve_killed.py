@@ -11,7 +11,7 @@ from runner import effects
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import digest_shown
 from runner.repo.read import Repository
-from runner.serve.actions import FormInput, approve_item, reject_item, retry_task, save_plan
+from runner.serve.application import FormInput, approve_item, reject_item, retry_task, save_plan
 from runner.serve.builds import Build
 
 MOST = 400
@@ -94,7 +94,7 @@ def test_an_answer_killed_at_any_step_is_one_decision_or_none(workplace, build, 
 
 def test_a_plan_saved_here_is_the_old_one_or_the_new_one(workplace, build):
     served, kept = build
-    from runner.app.write.plan_save import EditableText
+    from runner.app.write.workplace import EditableText
 
     old = (workplace.root / "TASK-GRAPH.md").read_bytes()
     text = EditableText.of(old)

@@ -66,7 +66,7 @@ def test_the_document_of_a_team_s_api_holds_against_our_own_contract_gate(team, 
 def test_every_path_of_the_document_is_answered_and_every_route_is_in_it(team):
     from runner.extensions.team import page_operations
     from runner.extensions.team.team_access import NEEDS
-    from runner.serve.openapi import openapi_document
+    from runner.serve.api import openapi_document
 
     build = queue_build(team.store, BuildOrder(SHOP, "ada"))
     client = team.serve().sign_in("admin")

@@ -14,7 +14,7 @@ from runner.extensions.team.repository_list import Registered
 from runner.extensions.team.shown_work import ShownWork, write_shown
 from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
 from runner.extensions.team.team_board import TeamContext
-from runner.extensions.team.team_server import make_team_application
+from runner.extensions.team.team_site import make_team_application
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
 from runner.serve.access import SignInLinks
 from runner.serve.builds import Builds

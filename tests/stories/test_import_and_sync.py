@@ -12,7 +12,7 @@ from built import copy
 from workplace import a_task
 
 from runner import effects
-from runner.app.write import sync_marks
+from runner.app.write import import_tasks
 
 TASKS = """# Tasks
 
@@ -118,14 +118,14 @@ def test_lines_that_moved_are_found_by_their_title(workplace):
 def test_a_file_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monkeypatch):
     imported(workplace, TASKS)
     source = workplace.root / "specs/tasks.md"
-    write = sync_marks.effects.write_file
+    write = import_tasks.effects.write_file
 
     def saved_first(path, content, **options):
         if path == source:
             source.write_text(TASKS + "- [ ] T004 More\n")
         return write(path, content, **options)
 
-    monkeypatch.setattr(sync_marks.effects, "write_file", saved_first)
+    monkeypatch.setattr(import_tasks.effects, "write_file", saved_first)
     ended = workplace.runner("sync", "--uncheck")
     assert ended.code == 6, ended.said
     assert "changed during the sync" in ended.err

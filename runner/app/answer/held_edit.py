@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from runner.app.answer.answer_types import Answered, Became
-from runner.app.answer.answers import note_what_follows, open_answers
+from runner.app.answer.answers import Answered, Became, note_what_follows, open_answers
 from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.answer.waiting_document import require_unmoved

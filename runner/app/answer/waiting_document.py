@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.answer.held_out_output import asks_about_tests
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,
@@ -24,12 +23,13 @@ from runner.app.answer.waiting import (
     list_waiting,
 )
 from runner.app.write.workplace import display_path
+from runner.context import task_plan
 from runner.context.task_plan import plan_text
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import AttemptFinished
 from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
-from runner.model import digest_of
+from runner.model import Reason, digest_of
 from runner.model.words import WHAT_CHANGED
 from runner.repo.read import Repository
 from runner.report.acceptance_table import describe_table, format_table
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from runner.app.answer.waiting import StaleWork, Waiting
     from runner.app.draft import draft_answers
     from runner.app.draft.drafting import Drafted
-    from runner.context import task_plan
     from runner.journal.session_events import DraftProposed
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned, TaskState
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.writes.staging import Staged
 else:
-    task_plan = lazy_module("runner.context.task_plan")
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 
@@ -353,3 +351,15 @@ def require_shown(project: Project, item: str, seen: str) -> None:
     if not chosen:
         raise RunnerError(f"{item} has nothing to approve", code=ExitCode.CONFLICT)
     require_unmoved(project, state, chosen, seen)
+
+
+def asks_about_tests(known: TaskState) -> bool:
+    """Return whether the work of a task waits since its held-out tests failed or cannot fail."""
+    return known.held is not None and known.reason is Reason.HELD_OUT
+
+
+def format_failures(project: Project, task_id: str) -> Iterator[str]:
+    """Yield each test that failed in the task's last held-out proof, and its output."""
+    for test, message in project.held_out.store.read_failures(task_id):
+        yield f"--- failed in the last proof: {display(test)}"
+        yield from (display(line) for line in message.splitlines())

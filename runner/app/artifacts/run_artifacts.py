@@ -17,10 +17,9 @@ from runner.journal.records import read_journal
 from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
 from runner.repo.read import Repository
-from runner.report.coverage_report import cobertura, html_archive
 from runner.report.documents import document
-from runner.report.junit import junit
 from runner.report.results import ResultsListener
+from runner.report.xml_reports import cobertura, html_archive, junit
 from runner.run.worker_setup import LOGS
 from runner.text.wording import attempt_folder
 

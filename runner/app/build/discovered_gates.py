@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.default_gates import Declared, needs_defaults, with_default_gates
+from runner.config.paths import Places
+from runner.config.settings import load_settings
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY
 from runner.process.tools import capture, which
+from runner.project import Project
+from runner.repo.head import find_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.project import Project
+    from runner.config.settings import Loaded
     from runner.repo import read
 else:
     read = lazy_module("runner.repo.read")
@@ -86,3 +90,18 @@ def _imports(python: Path, module: str, environ: Mapping[str, str]) -> bool:
     asked = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
     code, _ = capture([str(python), "-c", asked], Path("/"), environ, _SECONDS)
     return code == 0
+
+
+def describe_settings(folder: Path, environ: Mapping[str, str]) -> Loaded:
+    """Every setting and where it came from. Raises RunnerError with every mistake in them."""
+    if find_git(folder) is None:
+        return load_settings(folder, environ, {})
+    project = Project.open(folder, environ, plan_needed=False)
+    take_up_default_gates(project)
+    return project.loaded
+
+
+def name_own_file(environ: Mapping[str, str]) -> str:
+    """Which file is the person's own, in words."""
+    own = Places.of(environ).settings_file
+    return f"your own settings: {own}{'' if own.exists() else ' (does not exist yet)'}"

@@ -1,4 +1,9 @@
-"""From a session and a sound plan to a run: the parts of the engine, put together."""
+"""From a session and a sound plan to a run: the parts of the engine, put together.
+
+`publish_at = "end"`: what a run does with the remote once everything else of it is over.
+
+What moved there meanwhile is taken in, and proven with what was built, before the one push.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +14,13 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.build.edited_plan import answer_edits, restore, take_in_answers, tell_of_older
 from runner.app.build.outlook import Outlook
-from runner.app.build.publish_end import prove_at_end, publish
 from runner.app.build.run_parts import load_allow_list, task_plans
-from runner.app.prove.prove_again import prove_before
-from runner.errors import ExitCode, worst
+from runner.app.prove.prove_again import prove_before, verify_at_end
+from runner.errors import ExitCode, RunnerError, worst
 from runner.held_out.workspace import sweep_workspaces
 from runner.history.commit_log import Records
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
 from runner.plan.edit import spans_of
 from runner.process.sandbox import sandbox_of
@@ -43,23 +48,29 @@ from runner.run.review import ChangeReview
 from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
 from runner.run.worktree_include import record_included
+from runner.text.display import display
 from runner.writes.log import WriteLog
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast import SastPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from runner.app.build.session import Session
     from runner.app.observer import Observer
+    from runner.app.prove.prove_again import FindUntouched, Wakes
     from runner.journal.task_state import HeldWork
     from runner.model import Change, Task
     from runner.project import Reading
     from runner.run.choose_executor import Opened
+    from runner.run.landing import end_lease
     from runner.run.landing.drafts import Adopted
+    from runner.run.landing.end_lease import EndLease
     from runner.run.review import Asker
     from runner.run.selection import Selection
     from runner.run.workers import WorkerPool
+else:
+    end_lease = lazy_module("runner.run.landing.end_lease")
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,3 +445,83 @@ class _Building:
         project, reading = self.session.project, self.reading
         known = {reading.data: spans_of(reading.plan, reading.graph.places)}
         return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes, known)
+
+
+def prove_at_end(
+    session: Session,
+    tasks: Sequence[Task],
+    board: StatusWriter,
+    *,
+    say: Callable[[str], None],
+    wakes: Wakes,
+    find_untouched: FindUntouched,
+    owed: bool,
+) -> frozenset[ExitCode]:
+    """Prove together what was accepted one by one, on the remote's tip where that is published."""
+    lease, is_merged = _find_end(session), False
+    if lease is not None:
+        codes, is_merged = _take_in(session, lease, say)
+        if codes:
+            return codes
+    return verify_at_end(
+        session,
+        tasks,
+        board,
+        say=say,
+        wakes=wakes,
+        find_untouched=find_untouched,
+        owed=owed,
+        merged=is_merged,
+    )
+
+
+def _find_end(session: Session) -> EndLease | None:
+    """The lease under which one push is made at the end, where that is how it is published."""
+    lease = session.lease
+    return lease if lease is not None and isinstance(lease, end_lease.EndLease) else None
+
+
+def _take_in(
+    session: Session, lease: EndLease, say: Callable[[str], object]
+) -> tuple[frozenset[ExitCode], bool]:
+    """Merge what moved in the remote; the codes that then hold, and whether all is proven anew."""
+    repository = session.repository
+    plan = session.project.root / session.project.plan_path
+    # A merge may bring another plan: what was built here is no answer to that one.
+    before = plan.read_bytes()
+    try:
+        tip = lease.look_again()
+        if end_lease.join(repository, lease.name, lease.branch, tip):
+            say(f"{display(lease.name)} has moved: merged {tip[:12]}; everything is re-tested")
+        is_merged = end_lease.has_merges(repository, tip)
+    except RunnerError as error:
+        say(f"note: {error.message}; nothing was published. hint: {error.hint}")
+        return frozenset({error.code}), False
+    if plan.read_bytes() != before:
+        say(f"note: the plan in {display(lease.name)} has changed: run again to build it")
+        return frozenset({ExitCode.CONFLICT}), False
+    return frozenset(), is_merged
+
+
+def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> ExitCode:
+    """Push what was built, where all of it was; the exit code that then holds."""
+    lease = _find_end(session)
+    if lease is None:
+        return code
+    here = session.repository.find_head()
+    if here.ref != session.branch.ref:
+        return code  # a person went elsewhere meanwhile
+    if code is not ExitCode.OK:
+        say(f"note: nothing was published: finished work stays on {here.branch}")
+        return code
+    try:
+        # The remote first: as long as it has not moved, a kill leaves nothing that looks published.
+        lease.publish(here.commit or "")
+    except RunnerError as error:
+        say(f"note: {error.message}; finished work is on {here.branch}. hint: {error.hint}")
+        return ExitCode.CONFLICT
+    whose = f"{display(lease.branch)} of {display(lease.name)}"
+    say(f"published: {whose} is at {(here.commit or '')[:12]}")
+    if why := end_lease.go_home(session.repository):
+        say(f"note: {why}")
+    return code

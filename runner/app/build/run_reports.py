@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.report import annotations as github_annotations
-    from runner.report import junit, sarif
+    from runner.report import sarif, xml_reports
     from runner.report.console import Console
     from runner.report.results import Results
 else:
     waiting = lazy_module("runner.app.answer.waiting")
     analysis = lazy_module("runner.app.write.analysis")
     github_annotations = lazy_module("runner.report.annotations")
-    junit = lazy_module("runner.report.junit")
+    xml_reports = lazy_module("runner.report.xml_reports")
     sarif = lazy_module("runner.report.sarif")
 
 # --- for people -----------------------------------------------------------------------
@@ -251,7 +251,7 @@ class Exports:
         where = (result.tasks, plan.tasks, result.state, result.seconds)
         results = gather_results(project, self.listener, *where, title=plan.title)
         if self.junit is not None:
-            write_report(self.junit, junit.junit(results))
+            write_report(self.junit, xml_reports.junit(results))
         if self.sarif is not None:
             write_report(self.sarif, sarif_of(results, project, result.state).encode())
         if self.github is not None:

@@ -1,4 +1,10 @@
-"""One run from lock to record commit: its parts, opened in order and closed in reverse."""
+"""One run from lock to record commit: its parts, opened in order and closed in reverse.
+
+The runner's documents as they are committed, so that git can pull before the next run.
+
+`git pull --rebase` refuses changed files, and untracked ones that the remote has. What a run wrote
+into its documents and did not record is in the journal, and is written again by the next run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,8 @@ from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Status, digest_of
+from runner.model import Change, Status, digest_of
+from runner.plan.edit import set_statuses
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
@@ -29,7 +36,7 @@ from runner.repo.index_lock import free_dead_locks
 from runner.repo.trailers import WAIVED
 from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
-from runner.report.manifest import Manifest
+from runner.report.results import Manifest
 from runner.report.task_report import ReportsDocument
 from runner.run import crash_cleanup, recovery
 from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
@@ -48,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from runner.app.build import build_branch, make_way
+    from runner.app.build import build_branch
     from runner.held_out.site import HeldOutFolders
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
@@ -56,13 +63,14 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.repo import remote
     from runner.repo.head import Head
+    from runner.repo.read import Repository
     from runner.run.journal_writer import Listener
     from runner.run.landing import left_index
     from runner.run.landing.branch_lease import BranchLease
+    from runner.run.landing.record_commit import RunDocument
 else:
     left_index = lazy_module("runner.run.landing.left_index")
     build_branch = lazy_module("runner.app.build.build_branch")
-    make_way = lazy_module("runner.app.build.make_way")
     remote = lazy_module("runner.repo.remote")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
@@ -158,7 +166,7 @@ class Session:
     def _make_way(self) -> None:
         """Let git pull, as the hint says: it refuses over what a run wrote and did not record."""
         documents = (self.ownership, self.checkpoint)
-        make_way.put_back_documents(self.project, self.repository, self.journal.state, documents)
+        put_back_documents(self.project, self.repository, self.journal.state, documents)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
         """Return the exit codes of a lost branch, and explain the loss; empty while it is ours."""
@@ -481,3 +489,42 @@ class Session:
         if is_new and commit is None:
             self.ignore.withdraw()
         return commit
+
+
+def put_back_documents(
+    project: Project, repository: Repository, state: RunState, made: tuple[RunDocument, ...]
+) -> None:
+    """Put back the plan where only statuses of ours differ, and `made` where no person wrote in it.
+
+    `made` are documents that the runner makes and draws from the journal.
+    """
+    head = repository.find_head().commit
+    if head is None:
+        return
+    plan = project.root / project.plan_path
+    working, committed = plan.read_bytes(), repository.blob(head, project.plan_path)
+    if committed is not None and _has_our_statuses_alone(project, state, committed, working):
+        effects.write_file(plan, committed, mode=effects.mode_of(plan), expected=working)
+    for document in made:
+        file = project.root / document.path
+        if not (file.is_file() and document.ours):
+            continue
+        before = repository.blob(head, document.path)
+        if before is None:
+            effects.unlink(file)
+        else:
+            effects.write_file(file, before, mode=effects.mode_of(file))
+
+
+def _has_our_statuses_alone(
+    project: Project, state: RunState, committed: bytes, working: bytes
+) -> bool:
+    before = {task.id: (task.status, task.note) for task in project.plan(committed).tasks}
+    now = {task.id: (task.status, task.note) for task in project.plan(working).tasks}
+    if before.keys() != now.keys():
+        return False
+    changed = {id_: status for id_, status in now.items() if status != before[id_]}
+    if any(status is not state.task(id_).status for id_, (status, _) in changed.items()):
+        return False
+    prefixes = project.settings.id_prefixes
+    return set_statuses(committed, changed, prefixes=prefixes) == working

@@ -11,13 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.gate.pull_request import MeasuredPullRequest, find_changes, open_pull_request
 from runner.app.gate.select_tests import (
     FILE,
+    MeasuredPullRequest,
+    find_changes,
     keep_in,
     load_map,
     make_map,
     name_all,
+    open_pull_request,
     select,
     write_map,
 )

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.prove.likely_causes import name_causes
 from runner.app.prove.prove_tree import worker_setup
 from runner.app.prove.verified_tree import (
     Moment,
@@ -19,6 +18,7 @@ from runner.app.prove.verified_tree import (
     format_unverified,
 )
 from runner.errors import ExitCode, RunnerError
+from runner.history.commit_log import story
 from runner.journal.events import TaskDone, TaskStaled
 from runner.journal.grading import grade_alone, grades_of
 from runner.journal.session_events import TreeVerified
@@ -26,6 +26,7 @@ from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import find_gaps, strongest, without_proof
 from runner.model.words import PROVES_NOTHING
+from runner.repo.git import GitError
 from runner.run.landing.status_writer import why_unproven
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.proof.inspection import Inspection
@@ -37,6 +38,13 @@ from runner.run.waivers import stands
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.journal.state import RunState
+    from runner.repo.read import Repository
+    from runner.run.proof.verification import Verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,6 +64,11 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Digest, Graded, Proof
     from runner.run.proof.verification import Verified
+
+
+_NAMED = 3
+"""Commits of people that are named; more are only counted."""
+_SUBJECT = 60
 
 
 def inspection_of(
@@ -411,3 +424,41 @@ def why_stale(one: Inspected, where: str) -> str:
     """What fails of a task, and where: `TC-001 fails on the whole tree`."""
     checks = ", ".join(one.to_answer_for)
     return f"{checks} {'fails' if len(one.to_answer_for) == 1 else 'fail'} {where}"
+
+
+def name_causes(task: str, verified: Verified, state: RunState, repository: Repository) -> str:
+    """`last landed TASK-005 (3f2a1b…)` and what people committed since the task's proof was good.
+
+    That is the last tree that was proven as a whole, or its own landing behind that. A landing
+    that the tree held already is no cause.
+    """
+    whole = "" if state.failed_tree else state.whole_head
+    own, last = state.task(task).commit, state.last_landing_head
+    good = whole if whole and (not own or repository.is_ancestor(own, whole)) else own
+    found: list[str] = []
+    if not (last and good == whole and repository.is_ancestor(last, good)):
+        found += _last_landing(verified, state)
+    if good and repository.resolve(good):
+        found += _committed_by_hand(repository, verified.head, good)
+    return ", ".join(found)
+
+
+def _last_landing(verified: Verified, state: RunState) -> Iterator[str]:
+    commit = state.last_landing_head
+    task = next((one.task for one in verified.tasks if state.task(one.task).commit == commit), "")
+    if task and commit:
+        yield f"last landed {task} ({commit[:12]})"
+
+
+def _committed_by_hand(repository: Repository, head: str, since: str) -> Iterator[str]:
+    """The commits that are no landing, record or undo of the runner, newest first."""
+    try:
+        every = [one for one in story(repository, head, since=since) if not one.by_runner]
+    except GitError:
+        return  # git cannot read this history
+    names = [
+        f"{one.commit[:12]} ({display(redact(one.subject))[:_SUBJECT]})" for one in every[:_NAMED]
+    ]
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    if names:
+        yield f"committed outside runner: {', '.join(names)}{more}"

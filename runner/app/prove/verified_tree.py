@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runner.journal import grading
     from runner.journal.state import RunState
     from runner.model import Digest, Graded
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
     from runner.project import Project
     from runner.repo import read
     from runner.repo.read import Repository

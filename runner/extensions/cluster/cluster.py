@@ -2,6 +2,11 @@
 
 Jobs are given to workers by name, never retried by Dask, and never taken for equal. Whether a
 worker is alive follows from its heartbeats, as the scheduler counts them.
+
+A clock for the silence of others that does not count one's own.
+
+Who was stopped (Ctrl-Z, a machine that slept) has heard nothing meanwhile, though everybody spoke:
+by a plain clock, all of them would be gone at the moment when it goes on.
 """
 
 from __future__ import annotations
@@ -21,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.cluster.addresses import read_address
-from runner.extensions.cluster.awake_clock import AwakeClock
 from runner.extensions.cluster.channel import OPENED, Channels
 from runner.extensions.cluster.entrypoint import run_jobs
 from runner.extensions.cluster.lease import END
@@ -394,3 +398,20 @@ class Cluster:
         moved = before.moved if before is not None and before.beat == beat else now
         where = read_address(address)
         return SeenWorker(threads, beat, moved, private=where is not None and where.is_private)
+
+
+class AwakeClock:
+    """Seconds that only grow, by `longest` at most between two ticks of whoever watches."""
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+        self._ticked = (0.0, effects.monotonic())  # one value: others read while it is written
+
+    def now(self) -> float:
+        """The seconds so far; from any thread."""
+        seconds, at = self._ticked
+        return seconds + min(effects.monotonic() - at, self._longest)
+
+    def tick(self) -> None:
+        """The watcher is awake; from its thread alone."""
+        self._ticked = (self.now(), effects.monotonic())

@@ -1,51 +1,94 @@
-"""The executor `dask`: a Dask cluster that the settings name, or one on this machine."""
+"""The executor `dask`: a Dask cluster that the settings name, or one on this machine.
+
+An attempt on a worker of a cluster, as its slot's thread at home sees it.
+
+A worker that is lost is no attempt that failed: the same attempt runs elsewhere. What comes back
+is checked again here, and what only the coordinator knows is asked here: which tests of other
+tasks the change may break (they run there, as a second job), and whether a person objects.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, cast
 
+from runner import effects
 from runner.config.paths import repository_key
+from runner.config.sizes import format_size
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.cluster.addresses import explain_exposure
+from runner.extensions.cluster import addresses, message, remote_job
+from runner.extensions.cluster.addresses import (
+    explain_exposing,
+    explain_exposure,
+    is_sealed,
+    refusal,
+)
+from runner.extensions.cluster.message import Hired, JobAnswer, Work
+from runner.extensions.cluster.recheck import (
+    CHECK,
+    check_again,
+    redact_findings,
+    redact_proofs,
+    review_again,
+)
+from runner.extensions.cluster.remote_job import Cancelled, RemoteJob
+from runner.extensions.cluster.remote_slot import others
+from runner.gates.regression import (
+    KIND,
+    Suspects,
+    count_helpers,
+    estimate_seconds,
+    make_left_out,
+    remember_failure,
+)
+from runner.implementers.base import Mode
+from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
+from runner.run.attempt import attempt
 from runner.run.choose_executor import Opened
+from runner.run.proof.held_out import prove_here
+from runner.run.secret_leases import lend_secrets, lend_to_traced
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping
 
     from runner.config.settings import Loaded, Settings
-    from runner.extensions.cluster import (
-        addresses,
-        lease,
-        local_cluster,
-        message,
-        object_store,
-        remote,
-        remote_job,
-    )
     from runner.extensions.cluster import cluster as clusters
+    from runner.extensions.cluster import lease, local_cluster, object_store
     from runner.extensions.cluster.addresses import Address
     from runner.extensions.cluster.local_cluster import WaitTimes
     from runner.repo.read import Repository
     from runner.text import wording
 else:
-    addresses = lazy_module("runner.extensions.cluster.addresses")
     clusters = lazy_module("runner.extensions.cluster.cluster")
     lease = lazy_module("runner.extensions.cluster.lease")
     local_cluster = lazy_module("runner.extensions.cluster.local_cluster")
-    message = lazy_module("runner.extensions.cluster.message")
     object_store = lazy_module("runner.extensions.cluster.object_store")
-    remote = lazy_module("runner.extensions.cluster.remote")
-    remote_job = lazy_module("runner.extensions.cluster.remote_job")
     socket = lazy_module("socket")
     wording = lazy_module("runner.text.wording")
 
 __all__ = ["describe_cluster", "explain_exposure", "open_cluster"]
-
 _KNOCK = 3.0
 """Seconds that a scheduler may take to open its door."""
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.extensions.cluster.message import Others
+    from runner.extensions.cluster.remote_job import Dispatch, Lost
+    from runner.gates.regression import Traced
+    from runner.implementers.base import Implementer
+    from runner.run.assignment import Assignment, WorkerContext
+
+    Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]
+    """Takes some of them to a worker, and brings back what it says."""
 
 
 def require_private(scheduler: Address, settings: Settings) -> None:
@@ -110,7 +153,7 @@ def open_cluster(
     dispatch = remote_job.Dispatch(
         cluster, object_store.ObjectTransfer(repository), tickets, _ground(repository), say
     )
-    return Opened(remote.ClusterExecutor(slots, dispatch, close), slots)
+    return Opened(ClusterExecutor(slots, dispatch, close), slots)
 
 
 def _ground(repository: Repository) -> message.Ground:
@@ -171,3 +214,300 @@ def local_address(local: object) -> Address:
     if found is None:
         raise RunnerError("the local cluster reported no address")
     return found
+
+
+def ask_workers(
+    suspects: Suspects, site: WorkerContext, ask: Ask
+) -> tuple[JobAnswer | tuple[Lost, ...], ...]:
+    """What workers say of all that is traced, asked at once where slots of the run are free."""
+    with ExitStack() as claimed:
+        helpers = 0
+        while helpers < count_helpers(suspects) and claimed.enter_context(
+            site.workers.lanes.claim()
+        ):
+            helpers += 1
+        first, *more = share_out(suspects, helpers + 1)
+        if not more:
+            return (ask(first),)
+        with ThreadPoolExecutor(max_workers=len(more), thread_name_prefix="lane") as executor:
+            beside = [executor.submit(ask, one) for one in more]
+            return (ask(first), *(one.result() for one in beside))
+
+
+def share_out(suspects: Suspects, shares: int) -> tuple[Suspects, ...]:
+    """So many shares at most, each as long as the others; what fails soonest stays first in each.
+
+    What uses scarce things, one of which two must not take at once, is all in the first one.
+    """
+    rows: list[list[Traced]] = [[] for _ in range(shares)]
+    seconds = [0.0] * shares
+    for one in suspects.traced:
+        at = 0 if one.task.uses else seconds.index(min(seconds))
+        rows[at].append(one)
+        seconds[at] += estimate_seconds(one)
+    filled = [tuple(row) for row in rows if row]
+    notes = [suspects.notes, *((),) * len(filled)]
+    return tuple(
+        Suspects(row, suspects.enough, note) for row, note in zip(filled, notes, strict=False)
+    )
+
+
+def join_others(
+    outcome: Outcome, results: tuple[Others, ...], suspects: Suspects, assignment: Assignment
+) -> Outcome:
+    """The outcome with the word of tests of other tasks, as far as they have all spoken."""
+    known = tuple(
+        value
+        for pairs in (assignment.secrets, *(one.secrets for one in suspects.traced))
+        for _, value in pairs
+    )
+    place = {one.check: number for number, one in enumerate(suspects.traced)}
+    found = [one for other in results for one in redact_findings(other.findings, known)]
+    findings = [one for one in found if one.check != KIND]  # what was left out is counted here
+    findings.sort(key=lambda one: place.get(one.check, len(place)))
+    proofs = [one for other in results for one in redact_proofs(other.proofs, known)]
+    proofs.sort(key=lambda one: place.get(one.id, len(place)))
+    bad = any(finding.refuses for finding in findings)
+    heard = {proof.id for proof in proofs}
+    unheard = [check for check in place if check not in heard]
+    if unheard and not bad:
+        message = f"the worker did not run {', '.join(unheard[:3])}"
+        findings, bad = [*findings, Finding(check=CHECK, message=message)], True
+    elif unheard:
+        failed = {one.check for one in findings if one.refuses}
+        findings.append(make_left_out(len(unheard), len(failed & place.keys())))
+    return replace(
+        outcome,
+        ending=Ending.FAILED if bad else outcome.ending,
+        proofs=(*outcome.proofs, *proofs),
+        findings=(*outcome.findings, *findings),
+        observed=(*outcome.observed, *(seen for other in results for seen in other.observed)),
+    )
+
+
+def remember_failures(outcome: Outcome, suspects: Suspects, kept: Path | None, shown: str) -> None:
+    """Keep at home what failed, where the next change asks for the order."""
+    failed = {one.check for one in outcome.findings if one.refuses}
+    for traced in suspects.traced:
+        if traced.check in failed:
+            remember_failure(traced, kept, shown)
+
+
+_MOST_SENT = 64 << 20
+"""Bytes of ignored files that go along with a job."""
+
+
+class ClusterExecutor(ThreadPoolExecutor):
+    """Runs attempts on a cluster: a thread a slot, which waits for its worker."""
+
+    def __init__(self, slots: int, dispatch: Dispatch, close: Callable[[], None]) -> None:
+        super().__init__(max_workers=slots, thread_name_prefix="slot")
+        self._remote = ClusterRemote(dispatch)
+        self._close = close
+
+    def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
+        self,
+        fn: Callable[[Assignment, WorkerContext], Outcome],
+        assignment: Assignment,
+        site: WorkerContext,
+    ) -> Future[Outcome]:
+        """Have a worker do what `fn` would do here."""
+        del fn  # it is `attempt`: what a worker does, too
+        return super().submit(self._remote.attempt, assignment, site)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as the standard one
+        """Wait for the slots, then leave the cluster."""
+        super().shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._close()
+
+
+@dataclass(slots=True)
+class ClusterRemote:
+    """Works on assignments by way of a cluster; called by the threads of all slots."""
+
+    dispatch: Dispatch
+    _notes: set[str] = field(default_factory=set)
+
+    def attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
+        """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
+        if (exposed := self._find_exposing(assignment, site, None)) is not None:
+            return _refuse(_no_outcome(assignment), exposed)
+        return lend_secrets(assignment, site, self._attempt)
+
+    def _attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
+        """The same once its secrets are there."""
+        if why := self._stays(assignment, site):
+            self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
+            return attempt(assignment, site)
+        began = effects.monotonic()
+        try:
+            outcome = self._send_away(assignment, site)
+        except Cancelled:
+            outcome = replace(_no_outcome(assignment), ending=Ending.INTERRUPTED)
+        if site.cancelled.is_set():
+            outcome = replace(outcome, ending=Ending.INTERRUPTED)
+        return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+    def _find_exposing(
+        self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
+    ) -> Finding | None:
+        """Why the cluster must not be reached from what would run, where it would."""
+        scheduler, settings = self.dispatch.cluster.scheduler, site.settings
+        if is_sealed(scheduler, settings):
+            return None
+        if suspects is None:
+            who = explain_exposing((assignment.task,), assignment.implementer, settings)
+        else:
+            who = explain_exposing((one.task for one in suspects.traced), None, settings)
+        return refusal(who, scheduler) if who else None
+
+    def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
+        """Why an attempt cannot be sent away; empty where it can."""
+        if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
+            return "you review its writes while it runs"
+        if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
+            return "you review its plan while it runs"
+        who = None if assignment.is_check else assignment.implementer
+        if site.settings.model_calls and who is not None and who.is_agent:
+            return "the limit model_calls works in one process only"
+        if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
+            return "its secrets are sent only over TLS or loopback"
+        return self._keep_included(site)
+
+    def _keep_included(self, site: WorkerContext) -> str:
+        """Why the ignored files that belong into its tree cannot be sent; empty where they can."""
+        files = site.included
+        if files is None:
+            return ""
+        if not site.settings.worktree_include_remote:
+            return (
+                "it needs ignored files, which are not sent; to send them, set "
+                "worktree_include_remote = true in your own settings"
+            )
+        if files.size > _MOST_SENT:
+            most = format_size(_MOST_SENT)
+            return f"the ignored files in its tree are larger than the limit of {most}"
+        keeps = self.dispatch.cluster.keeps_secrets
+        return "" if keeps else "ignored files are sent only over TLS or loopback"
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.add(text)
+            self.dispatch.say(text)
+
+    def _send_away(self, assignment: Assignment, site: WorkerContext) -> Outcome:
+        errand = self._errand(assignment, site, None)
+        answer = errand.run()
+        if not isinstance(answer, JobAnswer) or answer.outcome is None:
+            return _give_up(_no_outcome(assignment), answer)
+        notes = tuple(map(_note_of, errand.lost))
+        findings = (*answer.outcome.findings, *notes)
+        outcome = replace(answer.outcome, base=assignment.base, findings=findings)
+        tree = self.dispatch.supply.tree_of(assignment.base)
+        # Whatever follows is about the bytes as they were made anew here, and never about what a
+        # worker calls them.
+        outcome = check_again(assignment, site, outcome, tree)
+        if outcome.is_good and outcome.changes:
+            outcome = self._beside_others(assignment, site, outcome)
+        if outcome.is_good and assignment.held_out:
+            outcome = prove_here(assignment, site, outcome)
+        return review_again(assignment, site, outcome)
+
+    def _errand(
+        self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
+    ) -> RemoteJob:
+        tree = self.dispatch.supply.tree_of(assignment.base)
+        former = {} if suspects else site.former(assignment)
+        work = Work(
+            replace(_strip_assignment(assignment, tree), former=tuple(former.items())), suspects
+        )
+        return RemoteJob(self.dispatch, assignment, site, work, tree)
+
+    def _beside_others(
+        self, assignment: Assignment, site: WorkerContext, outcome: Outcome
+    ) -> Outcome:
+        """The outcome with what tests of other tasks say of the change."""
+        suspects = lend_to_traced(site.workers.trace(assignment, outcome), assignment, site)
+        if site.cancelled.is_set():
+            return outcome
+        if not suspects.traced:  # no worker is asked, and the notes are kept all the same
+            return replace(outcome, findings=(*outcome.findings, *suspects.notes))
+        if (exposed := self._find_exposing(assignment, site, suspects)) is not None:
+            return _refuse(outcome, exposed)
+        carried = replace(assignment, implementer=None, carried=outcome.changes)
+        if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
+            return join_others(outcome, (others(carried, site, suspects),), suspects, assignment)
+        try:
+            answers = ask_workers(
+                suspects, site, lambda some: self._errand(carried, site, some).run()
+            )
+        except Cancelled:
+            return outcome  # ended from outside: what was written is kept all the same
+        lost = next((one for one in answers if not isinstance(one, JobAnswer)), None)
+        if lost is not None:
+            return _give_up(outcome, lost)
+        results = tuple(one.others for one in answers if isinstance(one, JobAnswer) and one.others)
+        joined = join_others(outcome, results, suspects, assignment)
+        shown = str(self.dispatch.supply.repository.folders.top)
+        remember_failures(joined, suspects, site.kept, shown)
+        return joined
+
+
+def _strip_assignment(assignment: Assignment, tree: str) -> Assignment:
+    """Return the assignment for a worker: the base by its tree, the implementer by its name.
+
+    A person's review, and a command that reviews, stay at home.
+    """
+    implementer = assignment.implementer
+    hired = cast("Implementer", Hired(implementer.name)) if implementer else None
+    return replace(
+        assignment,
+        base=tree if assignment.base else "",
+        brief=replace(assignment.brief, patterns=()),
+        implementer=hired,
+        review=ReviewMode.OFF,
+    )
+
+
+def _no_outcome(assignment: Assignment) -> Outcome:
+    return Outcome(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        ending=Ending.FAILED,
+        base=assignment.base,
+        tree="",
+    )
+
+
+def _note_of(lost: Lost) -> Finding:
+    """A try that was lost, kept with the attempt that then came through elsewhere."""
+    text = f"{lost.worker} {lost.why}"
+    return Finding(check=CHECK, message=text, severity=Severity.NOTE)
+
+
+def _refuse(outcome: Outcome, finding: Finding) -> Outcome:
+    """It waits for a person: no attempt would change what the cluster is."""
+    findings = (*outcome.findings, finding)
+    return replace(outcome, ending=Ending.BLOCKED, reason=Reason.POLICY, findings=findings)
+
+
+def _give_up(outcome: Outcome, tried: JobAnswer | tuple[Lost, ...]) -> Outcome:
+    """No worker could do it: the task waits for a person to look at the cluster."""
+    lost = tried if isinstance(tried, tuple) else ()
+    reasons = "\n".join(f"{one.worker} {one.why}" for one in lost)
+    hints = [one.hint for one in lost if one.hint]
+    count = f"{len(lost)} worker{'' if len(lost) == 1 else 's'}"
+    finding = Finding(
+        check=CHECK,
+        message=f"{count} could not finish the task: {lost[-1].worker} {lost[-1].why}"
+        if lost
+        else reasons,
+        hint=hints[-1] if hints else "check the workers' memory and logs, then run again",
+        detail=reasons,
+    )
+    return replace(
+        outcome,
+        ending=Ending.BLOCKED,
+        reason=Reason.TOOL,
+        findings=(*outcome.findings, finding),
+    )

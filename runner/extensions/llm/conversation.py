@@ -8,39 +8,49 @@ How much a model may say: bytes on the wire, of an answer, and of a call's argum
 
 A provider, or whatever answers in its name, is a stranger: without bounds, one answer takes all
 memory, and whoever wants the run ended waits until it is read.
+
+What kind of failure a provider's error is: the one border to pydantic-ai's exceptions.
+
+Answers that end before their end: a stream that stops politely is not taken for a whole one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import warnings
+from contextlib import asynccontextmanager
 from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx2
 from pydantic_ai import Agent, ModelRetry, RunContext, Tool, UsageLimits
+from pydantic_ai import exceptions as ai
+from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models import create_async_httpx2_client
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage
 
 from runner import effects
 from runner.extensions.llm.tool_context import PlanAnswer
-from runner.implementers.base import Mode
+from runner.extensions.llm.tool_session import SessionEnded, make_limit_finding
+from runner.implementers.base import CHECK, Mode
 from runner.implementers.call_pace import find_pacer
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Usage
+from runner.model import Failure, Finding, Usage
 from runner.secrets.redact import StreamRedactor
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 
-    from pydantic_ai.messages import AgentStreamEvent
-    from pydantic_ai.models import Model
+    from pydantic_ai.messages import AgentStreamEvent, ModelMessage
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
     from runner.extensions.llm.tool_session import ToolSession
     from runner.extensions.llm.tools import SessionTool as OurTool
@@ -48,10 +58,8 @@ if TYPE_CHECKING:
 else:
     plan_answer = lazy_module("runner.implementers.plan_answer")
 
-
 Client: TypeAlias = "Callable[[httpx2.AsyncClient], Model]"
 """Makes what asks the model, over a client of HTTP that the conversation closes."""
-
 _RETRIES = 3
 """Times in a row that a model may call a tool with arguments nobody can read."""
 _MOST_REQUESTS = 250
@@ -60,8 +68,22 @@ _LOOK = 0.1
 _SHORTEST = 0.001
 """Seconds of a session for which no time is left: none at all would mean no limit."""
 _LONGEST_LINE = 200
-
 warnings.filterwarnings("ignore", module=r"pydantic_ai(\..*)?")  # they would stand in the live view
+_LONGEST = 600
+_TRANSIENT = (
+    ai.ModelRateLimitError,
+    ai.ModelUnavailableError,
+    ai.ModelServerError,
+    ai.ModelConnectionError,
+    ai.ModelRequestTimeout,
+    ai.ConcurrencyLimitExceeded,
+)
+_DETERMINISTIC = (ai.ModelRequestRejectedError, ai.ModelQuotaExceededError, ai.UserError)
+_UNITS = {"total_tokens": "tokens", "cost": "dollars", "request": "requests"}
+
+# Of all 4xx these two may be asked again as they are (RFC 9110, 15.5.9; RFC 6585, 4).
+_TIMED_OUT, _TOO_MANY, _SERVER = 408, 429, 500
+_REFUSED = 400
 
 
 @dataclass
@@ -77,7 +99,7 @@ class Conversation:
     """Whether its last words end where its provider's limit of an answer is."""
 
     def hold(self, brief: str) -> str | PlanAnswer:
-        """Its last words, or its plan. Raises what `llm_errors.classify_error` knows."""
+        """Its last words, or its plan. Raises what `classify_error` knows."""
         return asyncio.run(self._hold(brief))
 
     @property
@@ -287,11 +309,10 @@ INSTRUCTIONS = {
     Mode.AUTHOR: AUTHOR,
 }
 
-
 # --- answer bounds --------------------------------------------------------------------
 
 
-CHECK = "budget"
+_BUDGET = "budget"
 _MEGABYTE = 1 << 20
 WIRE = 64 * _MEGABYTE
 """Bytes of one response: 128,000 tokens, each in an event of its own, take about 40 MB."""
@@ -339,7 +360,7 @@ def _length(value: object) -> int:
 
 def _too_much(what: str, most: int) -> Finding:
     return Finding(
-        CHECK,
+        _BUDGET,
         f"{what} was longer than {most // _MEGABYTE} MB",
         hint="make the task smaller, or choose another model",
     )
@@ -369,3 +390,98 @@ class _Counted(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         """Give the connection back."""
         await self._inner.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """How a session failed."""
+
+    finding: Finding
+    failure: Failure | None = None
+    retry_after: float = 0.0
+    """Seconds that the provider asked to wait; 0 where it asked nothing."""
+
+
+def classify_error(error: Exception) -> Failed | None:
+    """What an exception means for the attempt; None for one that is a bug."""
+    if isinstance(error, SessionEnded):
+        return Failed(error.finding)
+    if isinstance(error, ai.UsageLimitExceeded):
+        return Failed(make_limit_finding(_limit(error)))
+    if isinstance(error, ai.RunCancelled):
+        return Failed(_finding("the session exceeded the time limit of the attempt", error))
+    kind = _kind(error)
+    if kind is None:
+        return None
+    wait = getattr(error, "retry_after", None) if kind is Failure.TRANSIENT else None
+    return Failed(_finding(_ABOUT[kind], error), kind, float(wait or 0.0))
+
+
+_ABOUT = {
+    Failure.TRANSIENT: "the provider could not answer",
+    Failure.DETERMINISTIC: "the provider rejected the request",
+    Failure.SEMANTIC: "the model's answer cannot be used",
+}
+
+
+def _kind(error: Exception) -> Failure | None:
+    if isinstance(error, ai.ModelContextWindowExceededError):
+        return Failure.SEMANTIC  # it read too much; another attempt may read less
+    if isinstance(error, _TRANSIENT):
+        return Failure.TRANSIENT
+    if isinstance(error, _DETERMINISTIC):
+        return Failure.DETERMINISTIC
+    if isinstance(error, ai.ModelHTTPError):
+        return _by_status(error.status_code)
+    if isinstance(error, ai.ModelAPIError):  # an answer that broke off, or one nobody can read
+        return Failure.TRANSIENT
+    return Failure.SEMANTIC if isinstance(error, ai.UnexpectedModelBehavior) else None
+
+
+def _by_status(status: int) -> Failure:
+    if status in (_TIMED_OUT, _TOO_MANY) or status >= _SERVER:
+        return Failure.TRANSIENT
+    return Failure.DETERMINISTIC if status >= _REFUSED else Failure.SEMANTIC
+
+
+def _finding(message: str, error: Exception) -> Finding:
+    return Finding(CHECK, f"{message}: {_words(error)}")
+
+
+def _limit(error: Exception) -> str:
+    """Which limit was reached, from the library's own sentence."""
+    found = re.search(r"`?(total_tokens|cost|request)_limit`? of (\S+)", str(error))
+    return f"{found[2]} {_UNITS[found[1]]}" if found else _words(error)
+
+
+def _words(error: Exception) -> str:
+    return display(str(error).partition("\n")[0] or type(error).__name__)[:_LONGEST]
+
+
+# --- truncation -----------------------------------------------------------------------
+
+
+class WholeAnswers(WrapperModel):
+    """A model of whose answers only those count that say why they ended.
+
+    Every provider ends an answer with its reason (`stop_reason`, `finish_reason`, the status of
+    a response). A proxy that gives up may close the stream in good order, in the middle.
+    """
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[object] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Raises ModelConnectionError for an answer that has no end."""
+        asked = super().request_stream(
+            messages, model_settings, model_request_parameters, run_context
+        )
+        async with asked as answer:
+            yield answer
+            reason = (answer.provider_details or {}).get("finish_reason")
+            if answer.finish_reason is None and not reason:
+                raise ModelConnectionError(self.model_name, "the answer was cut off")

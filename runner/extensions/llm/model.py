@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.extensions.llm import (
-        conversation,
-        llm_errors,
-        mcp,
-        tool_context,
-        tool_session,
-        tools,
-    )
+    from runner.extensions.llm import conversation, mcp, tool_context, tool_session, tools
     from runner.extensions.llm.conversation import Client, Conversation
     from runner.extensions.llm.tool_context import PlanAnswer, ToolContext
     from runner.extensions.llm.tools import SessionTool
@@ -41,7 +34,6 @@ if TYPE_CHECKING:
     from runner.model import Task
 else:
     conversation = lazy_module("runner.extensions.llm.conversation")
-    llm_errors = lazy_module("runner.extensions.llm.llm_errors")
     mcp = lazy_module("runner.extensions.llm.mcp")
     tool_context = lazy_module("runner.extensions.llm.tool_context")
     tool_session = lazy_module("runner.extensions.llm.tool_session")
@@ -138,7 +130,7 @@ def _run_conversation(talk: Conversation, brief: Brief, context: ToolContext) ->
     try:
         answer = talk.hold(brief.text)
     except (tool_session.SessionEnded, AgentRunError, UserError) as error:
-        how = llm_errors.classify_error(error)
+        how = conversation.classify_error(error)
         if how is None:
             raise
         finding = _redact_finding(how.finding, context)
@@ -294,7 +286,7 @@ def _is_installed(provider: str) -> bool:
 
 def client_of(named: NamedModel, settings: Settings, http: AsyncClient) -> Model:
     """What asks this model over `http`, which the caller closes."""
-    return llm_errors.WholeAnswers(_client_of(named, settings, http))
+    return conversation.WholeAnswers(_client_of(named, settings, http))
 
 
 def _client_of(named: NamedModel, settings: Settings, http: AsyncClient) -> Model:

@@ -7,24 +7,27 @@ decided by the lease in the remote alone; `lease_until` only hands a build on.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import case, exists, false, func, literal_column, or_, select, true
 from sqlalchemy.exc import IntegrityError
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.budget_share import FREE, TEAM, BudgetUse, Share
 from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.extensions.team.build_state import fold_own
-from runner.extensions.team.doorbell import ring
 from runner.extensions.team.event_rows import note_event
 from runner.extensions.team.shown_work import write_shown
-from runner.extensions.team.store_engine import clock
+from runner.extensions.team.store_engine import StoreAwayError, clock, ring
 from runner.extensions.team.tables import RUNNING, answers, build_tags, builds
 from runner.extensions.team.team_budget import (
+    FREE,
+    TEAM,
+    BudgetUse,
+    Share,
     SharedOutError,
     close_claim,
     explain,
@@ -367,3 +370,47 @@ def hand_back(
         )
         ring(connection)
     return ""
+
+
+class Heartbeat:
+    """Beats by a thread of its own while entered, and hears what the store says of the build.
+
+    A store that is away is tried again: what goes on here is not harmed by it.
+    """
+
+    def __init__(
+        self, store: Store, mine: QueuedBuild, pace: tuple[float, float], rung: threading.Event
+    ) -> None:
+        self.is_lost = False
+        self.cancelled_by = ""
+        self._store, self._mine = store, mine
+        self._every, self._ttl = pace
+        self._rung = rung
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(self._every)
+
+    def _go(self) -> None:
+        while not self._over.wait(self._every) and not self.is_lost:
+            self.look()
+
+    def look(self) -> None:
+        """Beat now."""
+        with suppress(StoreAwayError):
+            try:
+                by = beat(self._store, self._mine, self._ttl).cancelled_by
+            except LostClaimError:
+                # A beat that was on its way while the build ended finds no claim: that is no
+                # loss.
+                self.is_lost = not self._over.is_set()
+                by = ""
+            if self.is_lost or by != self.cancelled_by:
+                self.cancelled_by = by
+                self._rung.set()

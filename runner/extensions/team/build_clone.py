@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.answer import answers
-from runner.app.answer.answer_types import Approve, Reject
+from runner.app.answer.answers import Approve, Reject
 from runner.app.answer.attempts import retry
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import require_shown

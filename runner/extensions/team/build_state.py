@@ -6,10 +6,14 @@ journal says how far it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 PENDING = "PENDING"
 ANALYZING = "ANALYZING"
@@ -18,7 +22,6 @@ EXECUTING = "EXECUTING"
 VERIFYING = "VERIFYING"
 ENDS = ("COMPLETED", "FAILED", "CANCELLED")
 """States that nothing follows but a retry."""
-
 _BY_OWN = {
     "build.queued": PENDING,
     "build.retried": PENDING,
@@ -37,6 +40,8 @@ _BY_OWN = {
 }
 """What a build's own event makes of it; any other leaves it as it is."""
 _WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
+LONGEST_NOTE = 2000
+"""Letters."""
 
 
 def fold_own(types: Iterable[str], state: str = PENDING) -> str:
@@ -63,3 +68,45 @@ def count_since_retry(own: Sequence[str], kind: str) -> int:
     """How often it happened since a person asked for the build the last time."""
     last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
     return own[last:].count(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnd:
+    """How a worker's work on a build ended: its end, or why it is handed on."""
+
+    state: str
+    """COMPLETED, FAILED, CANCELLED, or PENDING: it is handed on; empty: others have it."""
+    note: str = ""
+    waits: str = ""
+    after: float = 0.0
+    """Seconds for which nobody is to claim it."""
+    head: str = ""
+    ending: str = "stopped"
+    """As `notify_on` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """How a command of ours ended."""
+
+    code: int
+    stderr: str
+    document: Mapping[str, object]
+
+
+def shorten(text: str) -> str:
+    """Return a text on one line, as long as a list of builds has room for."""
+    return join_lines(text)[:LONGEST_NOTE]
+
+
+def join_lines(text: str) -> str:
+    """Return the lines of a text as one, redacted, for a list of builds."""
+    lines = (display(line).strip() for line in redact(text).splitlines())
+    return "; ".join(filter(None, lines))
+
+
+def describe_blocked(ran: CommandEnd) -> str:
+    """Which tasks are BLOCKED and why, as our own command wrote it."""
+    rows: Any = ran.document.get("blocked") or ()
+    lines = [f"{row['id']}: {row['note']}" for row in rows]
+    return shorten("; ".join(lines) or ran.stderr)

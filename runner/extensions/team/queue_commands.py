@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
     from runner.extensions.team import (
         build_queue,
+        build_work,
         repository_list,
         store_engine,
         team_budget,
-        worker_round,
     )
     from runner.extensions.team.build_queue import QueuedBuild
+    from runner.extensions.team.build_state import WorkEnd
+    from runner.extensions.team.build_work import TeamWorker
     from runner.extensions.team.store_engine import Store
-    from runner.extensions.team.work_end import WorkEnd
-    from runner.extensions.team.worker_round import TeamWorker
 else:
     build_queue = lazy_module("runner.extensions.team.build_queue")
     repository_list = lazy_module("runner.extensions.team.repository_list")
     store_engine = lazy_module("runner.extensions.team.store_engine")
     team_budget = lazy_module("runner.extensions.team.team_budget")
-    worker_round = lazy_module("runner.extensions.team.worker_round")
+    build_work = lazy_module("runner.extensions.team.build_work")
 
 # --- asked for ------------------------------------------------------------------------
 
@@ -185,14 +185,14 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
             code=ExitCode.PERSON,
         )
     settings = read_settings(environ)
-    worker_round.require_pace(settings)
-    worker_round.require_sandbox(settings, environ)
+    build_work.require_pace(settings)
+    build_work.require_sandbox(settings, environ)
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
-    asked = worker_round.WorkerRequest(tags, given.once, given.until_idle)
+    asked = build_work.WorkerRequest(tags, given.once, given.until_idle)
     with open_team(given, environ) as store:
         tell = _tell if given.json else _print
         on_end = _print_end if given.json else _stay_silent
-        worker = worker_round.TeamWorker(store, settings, environ, asked, tell, on_end)
+        worker = build_work.TeamWorker(store, settings, environ, asked, tell, on_end)
         interrupted = _end_with_signal(worker)
         if not (given.once or given.until_idle):
             tell(f"{worker.me.name} takes builds from {store.shown}")

@@ -8,7 +8,7 @@ import sys
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from runner.commands.serve import PORTS, prepare
+from runner.commands.servers import PORTS, prepare
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.store_commands import open_team, read_settings
 from runner.lazy_module import lazy_module
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from runner.config import paths
-    from runner.extensions.team import people, team_board, team_server
+    from runner.extensions.team import people, team_board, team_site
     from runner.extensions.team.store_engine import Store
     from runner.serve import guard, listener
     from runner.serve.guard import Gateway
@@ -29,7 +29,7 @@ else:
     paths = lazy_module("runner.config.paths")
     people = lazy_module("runner.extensions.team.people")
     team_board = lazy_module("runner.extensions.team.team_board")
-    team_server = lazy_module("runner.extensions.team.team_server")
+    team_site = lazy_module("runner.extensions.team.team_site")
 
 _FLAGS = ("store", "listen", "name", "tls_cert", "tls_key", "behind_proxy")
 _HTTPS = 443
@@ -69,10 +69,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
         door = listener.ListenAddress.open(given.port, address, most_of_address=most)
         gateway = _find_gateway(given, address, door.port)
         instance = hashlib.sha256(f"{store.shown} {door.port}".encode()).hexdigest()[:8]
-        entrance = team_server.Entrance(gateway, instance, (given.tls_cert, given.tls_key))
+        entrance = team_site.Entrance(gateway, instance, (given.tls_cert, given.tls_key))
         context = team_board.TeamContext(store, settings.four_eyes, settings.worker_default_branch)
         _hint_at_people(store)
-        team_server.serve_team(
+        team_site.serve_team(
             *(context, door, paths.Places.of(environ), entrance),
             lambda link: print(link, flush=True),
             hook_secret,

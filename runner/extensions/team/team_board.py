@@ -13,10 +13,10 @@ from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import find_build, has_asked, list_builds, look_into
 from runner.extensions.team.build_state import ENDS, PENDING
-from runner.extensions.team.doorbell import BUILDS, NEWS, Doorbell
 from runner.extensions.team.event_rows import count_events, read_last, read_lines
 from runner.extensions.team.repository_list import list_repositories
 from runner.extensions.team.shown_work import ShownWork, list_shown, read_files
+from runner.extensions.team.store_engine import BUILDS, NEWS, Doorbell
 from runner.extensions.team.team_budget import describe_bounds, explain_wait, read_standings
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.model import Status

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.extensions.team import build_queue, event_outbox, store_commands, store_engine
+    from runner.extensions.team import build_queue, event_rows, store_commands, store_engine
     from runner.extensions.telemetry import delivery_process
     from runner.extensions.telemetry.delivery_process import EventSource
     from runner.extensions.telemetry.outbox import Outbox, Outgoing
@@ -31,7 +31,7 @@ else:
     build_queue = lazy_module("runner.extensions.team.build_queue")
     delivery_process = lazy_module("runner.extensions.telemetry.delivery_process")
     documents = lazy_module("runner.report.documents")
-    event_outbox = lazy_module("runner.extensions.team.event_outbox")
+    event_rows = lazy_module("runner.extensions.team.event_rows")
     store_commands = lazy_module("runner.extensions.team.store_commands")
     store_engine = lazy_module("runner.extensions.team.store_engine")
 
@@ -50,7 +50,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         raise RunnerError("the journal is missing", where="--after", hint="--after JOURNAL:SEQ")
     with store_commands.open_team(given, environ) as store:
         build = build_queue.find_build(store, given.build).id if given.build else ""
-        outbox = StoreOutbox(event_outbox.StoredEvents(store, build))
+        outbox = StoreOutbox(event_rows.StoredEvents(store, build))
         return _print(outbox, given, after, (store_engine.StoreAwayError,))
 
 

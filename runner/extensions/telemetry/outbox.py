@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from runner.extensions.team.event_outbox import StoredEvents
+    from runner.extensions.team.event_rows import StoredEvents
     from runner.project import Project
 
 VERSION = 1

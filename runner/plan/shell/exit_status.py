@@ -1,7 +1,8 @@
-"""Why a line that is to prove something proves nothing: it skips checks, or its exit is lost.
+"""Whether a line that is to prove something can fail, and why it does not.
 
-A shell with failing programs decides whether an exit is lost (`judge`); here it is explained, with
-the smallest change of the line after which the failure counts.
+It skips checks, or its exit is lost. A real shell decides that (`loses_exit`): it runs the line
+with programs that all fail, and nothing of the repository. If the line still ends with 0, the exit
+of its programs is lost; the hint is the smallest change after which the failure counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from runner.plan.shell.programs import (
 )
 from runner.plan.shell.shell_commands import commands_of, script_of, tests_among
 from runner.plan.shell.syntax import ShellSyntaxError, read_commands
-from runner.process.enclosed_shell import run_enclosed
+from runner.process.own_command import run_enclosed
 from runner.text.display import code_span
 
 if TYPE_CHECKING:

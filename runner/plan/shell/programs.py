@@ -1,4 +1,10 @@
-"""Which command of a shell line is a test program, whatever starts it for us."""
+"""Which command of a shell line is a test program, whatever starts it for us.
+
+Words by which a command passes over what fails, or skips it, whichever program they are given.
+
+What only goes on behind a failure and tells it at the end is none: `make -k`, `npm-run-all -c`,
+`lerna --no-bail`, `turbo --continue`, `xargs -P`, `pnpm -r --no-bail`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The commands of a shell line: a flat list, with the operator before each and its depth.
 
 Shell Command Language of POSIX.1-2017. Nothing here decides how a line ends: a real shell does
-(`judge`).
+(`exit_status`).
 """
 
 from __future__ import annotations

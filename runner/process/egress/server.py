@@ -2,6 +2,11 @@
 
 The sandbox has a network of its own with nothing in it. A socket that listens there is made inside
 (`client`) and handed out here: only what a proxy says of hosts by name passes.
+
+The proxy of `Network: registries`: one request is read, weighed, and bytes are passed on.
+
+CONNECT (RFC 9110, section 9.3.6) and plain HTTP in absolute form (RFC 9112, section 3.2.2), one
+request a connection. What is encrypted is not looked into.
 """
 
 from __future__ import annotations

@@ -8,20 +8,11 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
+from runner.repo import refs
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.head import PLANS
 from runner.repo.merge import carry
-from runner.repo.refs import (
-    draft,
-    drop_ref,
-    find_draft,
-    find_own_name,
-    keep_ref,
-    list_refs,
-    own_name,
-    read_ref,
-)
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -53,7 +44,7 @@ def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
     if not kept:
         return ""
     message = _draft_message(task, outcome, sorted(outcome.tainted))
-    return draft(repository, task.id, task.title, outcome.base or None, kept, message)
+    return refs.draft(repository, task.id, task.title, outcome.base or None, kept, message)
 
 
 def _find_untainted(outcome: Outcome) -> list[Change]:
@@ -86,20 +77,20 @@ def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
         return False
     message = _draft_message(task, outcome, sorted(outcome.tainted))
     commit = commit_tree(repository, outcome.base or None, kept, message, sign=False)
-    keep_ref(repository, _tried(repository, task.id), commit.sha)
+    refs.keep_ref(repository, _tried(repository, task.id), commit.sha)
     return True
 
 
 def draft_of_tried(repository: Repository, task: Task, attempts: Container[int]) -> str:
     """Make the draft of what was kept of one of these attempts; the branch, or nothing."""
-    commit = read_ref(repository, _tried(repository, task.id))
+    commit = refs.read_ref(repository, _tried(repository, task.id))
     message = repository.message(commit) if commit else ""
     number = _ATTEMPT.match(message)
     if commit is None or number is None or read_number(number[1]) not in attempts:
         return ""
     base = repository.resolve(f"{commit}^")
     kept = changes_between(repository, base, commit)
-    return draft(repository, task.id, task.title, base, kept, message)
+    return refs.draft(repository, task.id, task.title, base, kept, message)
 
 
 class DraftedWork(NamedTuple):
@@ -112,26 +103,26 @@ class DraftedWork(NamedTuple):
 
 def read_kept(repository: Repository, task: str, branch: str) -> DraftedWork | None:
     """The draft branch of a task, else what its last failed attempt came to; None without both."""
-    if branch and (commit := find_draft(repository, task, branch)):
+    if branch and (commit := refs.find_draft(repository, task, branch)):
         return DraftedWork(commit, branch)
-    commit = read_ref(repository, _tried(repository, task))
+    commit = refs.read_ref(repository, _tried(repository, task))
     return DraftedWork(commit, "its last attempt") if commit else None
 
 
 def drop_tried(repository: Repository, task: str) -> None:
     """Forget what attempts left: a draft holds it, or what landed is better."""
-    drop_ref(repository, _tried(repository, task))
+    refs.drop_ref(repository, _tried(repository, task))
 
 
 def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
     """Forget what attempts left of tasks that begin anew, or are over; asks no git for nothing."""
-    for task in list_refs(repository, own_name(repository, _TRIED)):
+    for task in refs.list_refs(repository, refs.own_name(repository, _TRIED)):
         if not is_open(task):
             drop_tried(repository, task)
 
 
 def _tried(repository: Repository, task: str) -> str:
-    return own_name(repository, f"{_TRIED}/{task}")
+    return refs.own_name(repository, f"{_TRIED}/{task}")
 
 
 # --- what is proven --------------------------------------------------------------------
@@ -141,20 +132,20 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
     """Keep proven work that may not land yet; gives the name of its ref."""
     message = f"held({task.id}): waits to land\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
-    name = own_name(repository, f"held/{task.id}")
-    keep_ref(repository, name, commit.sha)
+    name = refs.own_name(repository, f"held/{task.id}")
+    refs.keep_ref(repository, name, commit.sha)
     return name
 
 
 def load_held_changes(repository: Repository, held: HeldWork) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
-    commit = read_ref(repository, find_own_name(repository, held.ref))
+    commit = refs.read_ref(repository, refs.find_own_name(repository, held.ref))
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 
 def let_go(repository: Repository, task: str) -> None:
     """Forget held work that has landed or was refused."""
-    drop_ref(repository, own_name(repository, f"held/{task}"))
+    refs.drop_ref(repository, refs.own_name(repository, f"held/{task}"))
 
 
 @dataclass(frozen=True, slots=True)

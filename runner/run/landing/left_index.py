@@ -6,13 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.repo.index_lock import (
-    INDEX,
-    free_dead_locks,
-    place_index,
-    take_left_index,
-    take_recorded_index,
-)
+from runner.repo import index_lock
 from runner.repo.read import Repository
 from runner.run.landing.lander import changes_between
 from runner.writes import safe_io
@@ -44,7 +38,7 @@ def finish_left_index(folders: Folders, recorded: Callable[[], TaskLanding | Non
     cannot be written: the lock stays.
     """
     left = _find_left(folders, recorded)
-    free_dead_locks(folders.git)  # those of refs; that of the index is held by now
+    index_lock.free_dead_locks(folders.git)  # those of refs; that of the index is held by now
     if left is None:
         return ""
     try:
@@ -56,17 +50,17 @@ def finish_left_index(folders: Folders, recorded: Callable[[], TaskLanding | Non
 
 
 def _find_left(folders: Folders, recorded: Callable[[], TaskLanding | None]) -> _Left | None:
-    index = folders.git / INDEX
+    index = folders.git / index_lock.INDEX
     if not os.path.lexists(f"{index}.lock"):
         return None
-    if (found := take_left_index(folders.git, index)) is not None:
+    if (found := index_lock.take_left_index(folders.git, index)) is not None:
         base, _, commit = found[1].partition("@")
         return _Left(found[0], base, commit)
     # Where a file cannot have two names, or a power failure took the second one.
     event = recorded()
     if event is None or not event.lock_digest:
         return None
-    lock = take_recorded_index(index, event.lock_inode, event.lock_digest)
+    lock = index_lock.take_recorded_index(index, event.lock_inode, event.lock_digest)
     return _Left(lock, event.parent, event.commit) if lock else None
 
 
@@ -81,5 +75,5 @@ def _finish(repository: Repository, left: _Left) -> str:
     converts = repository.configuration().is_true("core.autocrlf")
     # Files that a person changed meanwhile stay theirs; the next run stages the task's.
     safe_io.place(repository.root, changes, converts=converts)
-    place_index(left.lock)
+    index_lock.place_index(left.lock)
     return f"finished commit {left.commit[:12]} of a killed run: wrote its files and git's index"

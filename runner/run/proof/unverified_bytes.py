@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model.planned_task import PlannedTask
+    from runner.model.task import PlannedTask
     from runner.repo.read import Repository
     from runner.repo.trees import TreeChange
     from runner.run.proof import squashed

@@ -11,7 +11,7 @@ from shop import BASE
 from workplace import a_task
 
 from runner.errors import RunnerError
-from runner.extensions.bridge import clone_plan
+from runner.extensions.bridge import issue_clone
 from runner.extensions.bridge.issue_clone import find_journal
 from runner.journal.log import Journal
 from runner.journal.session_events import DraftProposed, DraftReviewed
@@ -143,7 +143,7 @@ def test_an_approved_plan_is_committed_once_in_the_remote_first(workplace, tmp_p
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(clone_plan, "move_branch", cut_off)
+        patched.setattr(issue_clone, "move_branch", cut_off)
         with pytest.raises(KilledError):
             place.clone.prepare("main")
     pushed = place.tip()

@@ -7,15 +7,15 @@ import pytest
 
 from runner.config.settings import Settings
 from runner.extensions.cluster import remote_job
-from runner.extensions.cluster.lease import PendingResult
-from runner.extensions.cluster.message import Others, Work
-from runner.extensions.cluster.remote import (
+from runner.extensions.cluster.executor import (
     ClusterRemote,
     ask_workers,
     join_others,
     remember_failures,
     share_out,
 )
+from runner.extensions.cluster.lease import PendingResult
+from runner.extensions.cluster.message import Others, Work
 from runner.gates.regression import Suspects, Traced, failures_before
 from runner.implementers.base import Mode
 from runner.model import (

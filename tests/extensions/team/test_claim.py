@@ -9,7 +9,6 @@ from sqlalchemy import event
 from store_build import a_store, new_database
 from test_store import a_build
 
-from runner.extensions.team.budget_share import Bound
 from runner.extensions.team.build_claim import (
     Claimer,
     LostClaimError,
@@ -28,12 +27,11 @@ from runner.extensions.team.build_queue import (
     queue_build,
     retry_build,
 )
-from runner.extensions.team.doorbell import Doorbell
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.repository_list import Registered
-from runner.extensions.team.store_engine import UnfitValueError
+from runner.extensions.team.store_engine import Doorbell, UnfitValueError
 from runner.extensions.team.tables import builds
-from runner.extensions.team.team_budget import set_bound
+from runner.extensions.team.team_budget import Bound, set_bound
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "ada@here")
 ADA = Claimer("ada@here/1", "here", ("gpu",), ttl=30)

@@ -15,8 +15,7 @@ from runner.extensions.team.build_queue import (
     queue_build,
     retry_build,
 )
-from runner.extensions.team.event_outbox import DeliveryTurn, StoredEvents
-from runner.extensions.team.event_rows import add_lines, note_event
+from runner.extensions.team.event_rows import DeliveryTurn, StoredEvents, add_lines, note_event
 from runner.extensions.team.repository_list import Registered
 from runner.extensions.telemetry.outbox import Positions, StoreOutbox
 

@@ -12,12 +12,18 @@ from workplace import NO_PROOF, a_task
 
 from runner.errors import RunnerError
 from runner.extensions.team import team_budget
-from runner.extensions.team.budget_share import Bound, Share
 from runner.extensions.team.build_claim import claim_build, finish_build, hand_back
 from runner.extensions.team.build_queue import find_build, retry_build
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.tables import claims
-from runner.extensions.team.team_budget import explain, list_standings, read_share, set_bound
+from runner.extensions.team.team_budget import (
+    Bound,
+    Share,
+    explain,
+    list_standings,
+    read_share,
+    set_bound,
+)
 
 STAND_IN = Path(__file__).parents[2] / "implementers/agents/stand_in.py"
 GOOD = {"write": "app.py", "lines": ["def one():", "    return 1"]}
@@ -133,7 +139,7 @@ CLAIMER = """
 import random, sys
 from runner.extensions.team.build_claim import Claimer, claim_build, finish_build, hand_back
 from runner.extensions.team.store_engine import open_engine
-from runner.extensions.team.budget_share import Share
+from runner.extensions.team.team_budget import Share
 from runner.extensions.team.team_budget import read_share
 store, chance = open_engine(sys.argv[1]), random.Random(int(sys.argv[2]))
 me = Claimer(f"w{sys.argv[2]}", "host", ttl=60)

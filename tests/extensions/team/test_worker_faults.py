@@ -17,18 +17,16 @@ from workers import a_step, wait_until
 from runner import effects
 from runner.config.settings import Settings
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team import build_clone, doorbell, worker_round
+from runner.extensions.team import build_clone, build_work, store_engine
 from runner.extensions.team.build_claim import Claimer, claim_build, finish_build
 from runner.extensions.team.build_clone import BuildClone, trim_clones
 from runner.extensions.team.build_queue import retry_build
-from runner.extensions.team.build_work import BuildWork
-from runner.extensions.team.doorbell import Doorbell
+from runner.extensions.team.build_state import CommandEnd
+from runner.extensions.team.build_work import BuildWork, TeamWorker, WorkerRequest
 from runner.extensions.team.event_rows import read_lines
-from runner.extensions.team.journal_copy import JournalCopy
+from runner.extensions.team.projections import JournalCopy
 from runner.extensions.team.repository_list import find_repository
-from runner.extensions.team.store_engine import StoreAwayError, open_engine
-from runner.extensions.team.work_end import CommandEnd
-from runner.extensions.team.worker_round import TeamWorker, WorkerRequest
+from runner.extensions.team.store_engine import Doorbell, StoreAwayError, open_engine
 from runner.journal.events import AttemptFinished, ModeSwitched, Record
 from runner.journal.records import encode
 from runner.model import Ending, Usage
@@ -57,15 +55,15 @@ def test_a_build_that_is_claimed_while_its_worker_is_ended_is_handed_back(
     worker = TeamWorker(
         workers.store, Settings(), environ, asked, told.append, lambda *said: told.append(said)
     )
-    claim = worker_round.claim_build
+    claim = build_work.claim_build
 
     def claim_and_end(*given):
         found = claim(*given)
         worker.end()
         return found
 
-    monkeypatch.setattr(worker_round, "claim_build", claim_and_end)
-    monkeypatch.setattr(worker_round, "require_sandbox", lambda *_: None)
+    monkeypatch.setattr(build_work, "claim_build", claim_and_end)
+    monkeypatch.setattr(build_work, "require_sandbox", lambda *_: None)
     worker.serve()
     back = workers.build(build)
     assert (back.state, back.attempts, back.note) == ("PENDING", 0, "its worker was stopped"), told
@@ -88,7 +86,7 @@ def test_a_damaged_journal_of_before_is_read_to_the_damage_and_no_further(tmp_pa
 
 
 def test_the_doorbell_rings_again_after_the_server_cut_it_off(postgres, monkeypatch):
-    monkeypatch.setattr(doorbell, "_AGAIN", 0.2)
+    monkeypatch.setattr(store_engine, "_AGAIN", 0.2)
     faults = []
     monkeypatch.setattr(threading, "excepthook", faults.append)
     store = open_engine(new_database(postgres))
@@ -113,7 +111,7 @@ def test_who_looks_on_hears_of_a_copied_event_and_no_worker_wakes_for_it(
     looks, works = threading.Event(), threading.Event()
     left.clone.open()
     with (
-        Doorbell(workers.store, looks, doorbell.BUILDS, doorbell.NEWS),
+        Doorbell(workers.store, looks, store_engine.BUILDS, store_engine.NEWS),
         Doorbell(workers.store, works),
     ):
         assert looks.wait(10)
@@ -515,7 +513,7 @@ def test_a_worker_whose_disk_is_full_claims_nothing_until_it_has_room(workers, m
     build = workers.queue(workers.repository("shop", a_step(1)))
     usage, told = shutil.disk_usage, []
     free = iter([0, 0])
-    monkeypatch.setattr(worker_round, "_AWAY", 0.1)
+    monkeypatch.setattr(build_work, "_AWAY", 0.1)
 
     def look(folder):
         told_free = next(free, None)
@@ -535,7 +533,7 @@ def test_a_worker_whose_disk_is_full_claims_nothing_until_it_has_room(workers, m
         assert next(free, "room") == "room"
         worker.end()
 
-    monkeypatch.setattr(worker_round, "claim_build", claim)
+    monkeypatch.setattr(build_work, "claim_build", claim)
     worker.serve()
     assert [one for one in told if "cannot write to the disk" in one] == told[:1] != []
     assert workers.build(build).state == "PENDING"

@@ -27,10 +27,15 @@ from runner.extensions.telemetry.delivery import (
     deliver,
     require_alone,
 )
-from runner.extensions.telemetry.delivery_process import store_source
+from runner.extensions.telemetry.delivery_process import (
+    NatsDoor,
+    WebhookDoor,
+    find_key,
+    store_source,
+    subject_of,
+)
 from runner.extensions.telemetry.door import DoorAwayError, ReceiverBackoff
 from runner.extensions.telemetry.outbox import FolderOutbox, Outgoing, Positions
-from runner.extensions.telemetry.receivers import NatsDoor, WebhookDoor, find_key, subject_of
 from runner.project import JOURNAL, Project
 
 KEY = bytes(range(32))

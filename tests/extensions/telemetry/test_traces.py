@@ -5,8 +5,7 @@ from receivers import Receiver
 from test_delivery import once, settle, told, wait_for
 from workplace import NO_PROOF
 
-from runner.extensions.telemetry.otlp_work import OtlpWork
-from runner.extensions.telemetry.spans import span_id, trace_id
+from runner.extensions.telemetry.spans import OtlpWork, span_id, trace_id
 from runner.journal.events import (
     AttemptFinished,
     AttemptStarted,

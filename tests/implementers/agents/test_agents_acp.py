@@ -13,7 +13,7 @@ import pytest
 
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
-from runner.implementers.agents import log_tail
+from runner.implementers.agents import agent_session
 from runner.implementers.agents.acp import first_program, line_of, make_preset
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import agent_of, choose
@@ -272,8 +272,8 @@ def test_a_provider_that_is_busy_is_waited_for(acp):
 
 
 def test_silence_is_said_and_ended_by_the_idle_limit(acp, office, monkeypatch):
-    assert log_tail.SILENCE_OF_ACP == 10
-    monkeypatch.setattr(log_tail, "SILENCE_OF_ACP", 2.0)
+    assert agent_session.SILENCE_OF_ACP == 10
+    monkeypatch.setattr(agent_session, "SILENCE_OF_ACP", 2.0)
     acp.does([{"on": "initialize", "send": [{"sleep": 200}]}])
     said = acp.implement(limits=Limits(soft=60, idle=5, hard=90))
     assert "no output for 2 s; it may be waiting for the network or a login" in office.told

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runner.implementers.agents.log_tail import Following, SessionBounds
+from runner.implementers.agents.agent_session import Following, SessionBounds
 from runner.implementers.agents.preset import PRESETS, classify_failure
 from runner.implementers.agents.transcript import Transcript, find_crash, without_events
 from runner.implementers.base import Allowance
@@ -137,7 +137,7 @@ def test_a_crash_of_the_program_is_told_from_its_giving_up(ended, crash):
     ],
 )
 def test_a_program_that_waits_says_so(tmp_path, monkeypatch, written, told):
-    monkeypatch.setattr("runner.implementers.agents.log_tail._QUIET", 0.3)
+    monkeypatch.setattr("runner.implementers.agents.agent_session._QUIET", 0.3)
     log, heard = tmp_path / "log", []
     log.write_text(written)
     bounds = SessionBounds(Allowance(), threading.Event())

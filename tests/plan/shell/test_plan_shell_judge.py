@@ -6,7 +6,7 @@ import time
 import pytest
 
 from runner.plan.shell.exit_status import Called, loses_exit
-from runner.process import enclosed_shell
+from runner.process import own_command
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 
@@ -66,9 +66,9 @@ def test_a_line_that_does_not_end_is_stopped(line):
 
 
 def test_without_bubblewrap_nothing_runs_and_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(enclosed_shell, "_argv_before", tuple)
-    enclosed_shell._encloses.cache_clear()
+    monkeypatch.setattr(own_command, "_argv_before", tuple)
+    own_command._encloses.cache_clear()
     loses_exit.cache_clear()
     assert loses_exit("pytest || true") is None
-    enclosed_shell._encloses.cache_clear()
+    own_command._encloses.cache_clear()
     loses_exit.cache_clear()
