@@ -15,7 +15,7 @@ from plan_documents import documents
 
 from runner.lazy_dataclass import _Seldom
 from runner.model import Severity, Status
-from runner.plan import cache, stretches
+from runner.plan import cache
 from runner.plan.cache import iterate_tasks, load_outline, load_plan
 from runner.plan.cache_file import encode_section
 from runner.plan.document import read_plan
@@ -171,7 +171,7 @@ def assert_kept_as_scanned(data, folder):
 @pytest.fixture
 def short_stretches(monkeypatch):
     """A stretch ends after 32 sections instead of 512: a short plan has several."""
-    monkeypatch.setattr(stretches, "_MOST", 32)
+    monkeypatch.setattr(cache, "_MOST", 32)
 
 
 @pytest.mark.parametrize("seed", range(2))
