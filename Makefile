@@ -28,7 +28,7 @@ DEMO := build/demo
 DEMO_VENV := build/demo-venv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types types-here types-macos floors house reference messages words recordings test all nightly long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types types-here types-macos floors house reference messages words recordings test changed all nightly long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ house: $(READY) ## Lines, statements, files and private words, each with its bou
 test: check sandbox ## check, and every test but the nightly ones
 	@$(BIN)/python tests/long_tests.py --estimate
 	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) -m "not nightly"
+
+changed: $(READY) sandbox ## The tests that runner impact chooses for what differs from HEAD, and why
+	tests/in_memory.sh $(BIN)/python tests/changed.py $(ALL_TESTS) -m "not nightly"
 
 all: check sandbox ## check, and every test
 	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
@@ -133,6 +136,7 @@ campaign: $(READY) sandbox ## Campaigns for an hour and planted bugs that they m
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/extensions/cluster tests/extensions/team tests/extensions/bridge -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
+	$(BIN)/python tests/changed.py --planted
 
 demo: $(DEMO_VENV)/.ready sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	@echo "demo: building examples/bookings in twelve tasks"
