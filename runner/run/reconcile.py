@@ -157,8 +157,9 @@ def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Eve
     # No run is alive where this is asked, so whoever began it is gone; yielded first, so that all
     # rules below read a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
-        yield _make_interrupted("the run that began it has ended")
-        known = _as_pending(known)
+        note = "the run that began it has ended"
+        yield AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=note)
+        known = known._replace(open_attempt=None, status=Status.PENDING)
     if not facts.descends or task.id in facts.landed:
         yield from _on_another_branch(task, known, facts)
     # Three texts are compared: the file, the journal, and what was last published into the file.
@@ -346,11 +347,3 @@ def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
             yield TaskAdopted(spec=None, commit="", verified=False, source="journal", note=note)
         case Presence.GONE:
             yield TaskReopened(note="its commit is not in this branch", by="branch")
-
-
-def _make_interrupted(note: str) -> AttemptFinished:
-    return AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=note)
-
-
-def _as_pending(known: TaskState) -> TaskState:
-    return known._replace(open_attempt=None, status=Status.PENDING)

@@ -16,7 +16,6 @@ from runner.run.waivers import files_now, files_of, is_committed, why_no_person
 
 if TYPE_CHECKING:
     from runner.app.change.transaction import Transaction
-    from runner.model import Graded
     from runner.project import Project
 
 
@@ -78,7 +77,9 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     session = transaction.session
     task = next(one for one in transaction.plan.tasks if one.id == id_)
     known = transaction.state.task(id_)
-    graded = _grade_task(transaction, id_)
+    session, state = transaction.session, transaction.state
+    grades = grades_in(session.project, transaction.plan.tasks, state, session.repository)
+    graded = grades.get(id_)
     if graded is None or graded.is_proven:
         # It was begun: without an end the next run would take it for a killed one.
         transaction.finish()
@@ -96,9 +97,3 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     if is_committed(session.repository, files):
         session.waived.append(format_waived(WaiverTrailer(id_, task.spec.what, reason)))
     transaction.regraded.add(id_)
-
-
-def _grade_task(transaction: Transaction, id_: str) -> Graded | None:
-    session = transaction.session
-    tasks, state = transaction.plan.tasks, transaction.state
-    return grades_in(session.project, tasks, state, session.repository).get(id_)

@@ -136,7 +136,7 @@ def _unfold(
         inner = scripts.get(called[1], "") if called else ""
         # npm also runs what is called pre and post it, which would be lost here.
         hooked = called is not None and {f"pre{called[1]}", f"post{called[1]}"} & scripts.keys()
-        if not (inner and _mentions(inner, name)):
+        if ("mocha" if name == "mocha" else "--test") not in inner:
             found.append(part)
             continue
         if hooked or inner in known or depth > _MOST_ALIASES or not _PLAIN.fullmatch(inner):
@@ -148,10 +148,6 @@ def _unfold(
         found += more
     # One sign alone lets a command run behind the others: then nobody knows what ends when.
     return None if "&" in "".join(found) or not all(found) else found
-
-
-def _mentions(text: str, name: str) -> bool:
-    return "mocha" in text if name == "mocha" else "--test" in text
 
 
 def _tool_at(part: str, name: str) -> int | None:
@@ -186,17 +182,13 @@ def _find_files(part: str, name: str, paths: Sequence[str]) -> tuple[str, tuple[
         return None
     below = "(?:.*/)?" if "--recursive" in kept else ""
     patterns = list(_patterns(named, name, below, paths))
-    if None in patterns or (not named and name == "node --test" and _runs_types(paths)):
+    if None in patterns or (not named and name == "node --test" and any(map(_TYPED.search, paths))):
         return None
     every = [one for one in patterns if one is not None] or [_DEFAULT[name].search]
     # Neither Node's runner nor mocha looks into it by itself.
     own = [path for path in paths if "node_modules" not in path.split("/")]
     files = tuple(path for path in own if any(names(path) for names in every))
     return (shlex.join(kept), files) if files else None
-
-
-def _runs_types(paths: Sequence[str]) -> bool:
-    return any(_TYPED.search(path) for path in paths)
 
 
 def _patterns(

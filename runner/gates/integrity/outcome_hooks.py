@@ -75,16 +75,14 @@ def _breaks(node: ast.Call | ast.Assign) -> bool:
     """Whether tests are left out or assertions made silent by a call or an assignment."""
     if isinstance(node, ast.Call):
         return _resets(node)
-    return _ignores(node) or _replaces_assertion(node)
+    ignores = any(name_of(target).startswith("collect_ignore") for target in node.targets)
+    return ignores or _replaces_assertion(node)
 
 
 def _ends(node: ast.Call) -> bool:
     """Whether a call ends the interpreter as if all were well."""
-    return name_of(node) in ("os._exit", "_exit", "sys.exit") and _is_success(node)
-
-
-def _ignores(node: ast.Assign) -> bool:
-    return any(name_of(target).startswith("collect_ignore") for target in node.targets)
+    succeeds = not node.args or (isinstance(node.args[0], ast.Constant) and not node.args[0].value)
+    return name_of(node) in ("os._exit", "_exit", "sys.exit") and succeeds
 
 
 def _replaces_assertion(node: ast.Assign) -> bool:
@@ -99,7 +97,3 @@ def _resets(node: ast.Call) -> bool:
     """Whether something of unittest's `TestCase` itself is set, under whichever name."""
     sets = name_of(node).rpartition(".")[2] in ("setattr", "object")  # mock.patch.object, too
     return sets and bool(node.args) and name_of(node.args[0]).endswith("unittest.TestCase")
-
-
-def _is_success(call: ast.Call) -> bool:
-    return not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value)

@@ -27,7 +27,6 @@ from runner.run.landing.lander import changes_between
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.repo import index_lock
     from runner.repo.head import Head
@@ -118,7 +117,9 @@ class ManualCommit:
             self._let_go(head.commit)
         elif not paths and (landed or carried):
             self._adopt(journal, landed, head.beneath)
-            self._let_go(head.commit if _still_named(journal.state, landed) else "")
+            # The journal may still rest on a landing that waited, such as a STALE task's.
+            is_named = any(known.commit in landed for known in journal.state.tasks.values())
+            self._let_go(head.commit if is_named else "")
 
     # --- details ----------------------------------------------------------------------
 
@@ -205,11 +206,6 @@ def _make_adopted(known: TaskState, commit: str) -> TaskAdopted:
         proofs=tuple(known.proofs),
         unproven=known.unproven,
     )
-
-
-def _still_named(state: RunState, landed: Mapping[str, tuple[str, int]]) -> bool:
-    """Whether the journal still rests on a landing that waited, such as a STALE task's."""
-    return any(known.commit in landed for known in state.tasks.values())
 
 
 def find_kept_landings(repository: Repository) -> Mapping[tuple[str, int], str]:
