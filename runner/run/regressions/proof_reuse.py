@@ -213,7 +213,7 @@ def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
 
     Where the task's own tests did run again, it is what it is.
     """
-    if any(proof.kind == "test" for proof in now.proofs):
+    if any(proof.kind == "test" and not proof.held_out for proof in now.proofs):
         return now
     ran = {proof.id for proof in now.proofs}
     kept = tuple(
@@ -317,13 +317,10 @@ def _nobody(doubt: Why) -> bool:
 def _join(one: Affected, kept: Iterable[ReachedContract]) -> Affected:
     kept = tuple(kept)
     reasons = (Why(Basis.CONTRACTS, at.path, at.line, at.why) for at in kept)
-    new = (why for why in reasons if (why.kind, why.path) not in _reasons_by_path(one))
+    known = {(why.kind, why.path) for why in one.reasons}
+    new = (why for why in reasons if (why.kind, why.path) not in known)
     names = tuple(at.name for at in kept)
     return replace(one, contracts=(*one.contracts, *names), reasons=(*one.reasons, *new))
-
-
-def _reasons_by_path(one: Affected) -> Mapping[tuple[Basis, str], Why]:
-    return {(why.kind, why.path): why for why in one.reasons}
 
 
 def _matters(one: Touching, at: Reached) -> bool:
