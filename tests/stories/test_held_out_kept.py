@@ -112,6 +112,14 @@ def test_ship_waits_for_the_files_and_ships_with_them(workplace, done, tmp_path)
     assert ended.code == 0, ended.said
 
 
+def test_no_repository_decides_where_the_files_go(workplace, monkeypatch):
+    monkeypatch.delenv("RUNNER_HELD_OUT_LAND")
+    workplace.write({"runner.toml": "held_out_land = false\n"})
+    planned(workplace)
+    shown = workplace.runner("settings").said
+    assert "runner.toml:1: held_out_land is ignored: only your own settings" in shown
+
+
 # --- other tasks ----------------------------------------------------------------------
 
 
