@@ -238,6 +238,10 @@ def test_bytes_that_a_person_edited_are_proven_again(workplace, done):
     assert "2 of 3 held-out tests fail: A1, A2" in ended.out
     assert "for the output: runner hold-out --show TASK-001" in ended.out
     assert told(ended.said) == []
+    for words in (["verify"], ["show"], ["log"], ["evidence"], ["why"]):
+        asked = workplace.runner(*words, "TASK-001", "--json")
+        assert told(asked.said) == [], words
+    assert not list((store_of(workplace).base.parent / "workspaces").iterdir())
     assert workplace.statuses == {"TASK-001": "STALE"}
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
     assert f"{TESTS}::test_many_items" in failed
