@@ -135,9 +135,10 @@ def _show(found: Impact, *, github: bool) -> None:
 
 def _tell_ran(ran: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
-    sign = "failed" if ran.failed else "passed"
-    print(f"{display(ran.task)}  {display(ran.contract)}  {sign}", file=sys.stderr, flush=True)
-    for finding in ran.findings if ran.failed else ():
+    print(
+        f"{display(ran.task)}  {display(ran.contract)}  {ran.ending}", file=sys.stderr, flush=True
+    )
+    for finding in ran.findings if ran.ending != "passed" else ():
         print("\n".join(f"  {line}" for line in finding_lines(finding)), file=sys.stderr)
 
 

@@ -99,11 +99,10 @@ def _warn_of_uncommitted(repository: Repository, head: str) -> None:
 
 def _tell_ran(ran: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
-    sign = "failed" if ran.failed else "passed"
     who = "" if ran.task == TESTS else f"{display(ran.task)}  "
-    line = f"{who}{display(ran.contract)}  {sign}  {ran.seconds:.1f} s"
+    line = f"{who}{display(ran.contract)}  {ran.ending}  {ran.seconds:.1f} s"
     print(redact(line), file=sys.stderr, flush=True)
-    for finding in ran.findings if ran.failed else ():
+    for finding in ran.findings if ran.ending != "passed" else ():
         lines = (f"  {line}" for line in finding_lines(finding))
         print(redact("\n".join(lines)), file=sys.stderr, flush=True)
 

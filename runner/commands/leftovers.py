@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.artifacts import artifact_export, leftovers
-    from runner.app.artifacts.artifact_export import Exported, Fetched, Listed
+    from runner.app.artifacts.artifact_export import Fetched, Listed
     from runner.app.artifacts.leftovers import Leftover, PruneRecord
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
@@ -96,7 +96,8 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
     done = artifact_export.export_artifacts(project, say)
     if given.json:
-        print(document("artifacts-pushed", **_pushed(done)), end="")
+        pushed = {one.name: getattr(done, one.name) for one in fields(done)}
+        print(document("artifacts-pushed", **pushed), end="")
     elif not given.quiet:
         print(artifact_export.summarise(done))
         for one in done.refused:
@@ -109,10 +110,6 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
             code=ExitCode.CONFLICT,
         )
     return ExitCode.OK
-
-
-def _pushed(done: Exported) -> dict[str, object]:
-    return {one.name: getattr(done, one.name) for one in fields(done)}
 
 
 # --- taken away -----------------------------------------------------------------------

@@ -25,7 +25,6 @@ from runner.app.prove.verify_done import (
     verify_whole,
     whole_document,
     whole_lines,
-    whole_tree_lines,
 )
 from runner.commands.output import (
     load_trusted_plan,
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Prove again; exit 1 where anything falls short of what was promised."""
+    """Prove again; exit 1 where anything falls short, 3 where held-out files are missing."""
     whole = given.all or given.changed
     if bool(given.id) == whole or (given.all and given.changed):
         raise RunnerError(
@@ -62,14 +61,15 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
     if whole:
         found = verify_whole(project, tell, changed_only=given.changed)
-        text = whole_document(found) if given.json else "\n".join(whole_tree_lines(found)) + "\n"
-        passed = found.verified.passed
+        lines = whole_lines(found.verified, found.not_done, found.grades)
+        text = whole_document(found) if given.json else "\n".join(lines) + "\n"
+        code = found.verified.code
     else:
         one = verify_task(project, given.id, tell)
         text = task_document(one) if given.json else "\n".join(task_lines(one)) + "\n"
-        passed = one.passed
+        code = one.code
     print(redact(text), end="")
-    return ExitCode.OK if passed else ExitCode.FAILED
+    return code
 
 
 def check_statement(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -78,15 +78,16 @@ def check_statement(given: argparse.Namespace, environ: Mapping[str, str]) -> Ex
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     found = check_attestation(project, data)
-    passed: bool | None = None
+    passed, code = None, ExitCode.OK
     if given.run and not found.faults:
         load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
         require_still_asked(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
-        passed = again.passed if again else verify_whole(project, tell).verified.passed
+        code = again.code if again else verify_whole(project, tell).verified.code
+        passed = code is ExitCode.OK
     render = check_document if given.json else check_text
     sys.stdout.write(redact(render(found, passed=passed)))
-    return ExitCode.FAILED if found.faults or passed is False else ExitCode.OK
+    return ExitCode.FAILED if found.faults else code
 
 
 def _read(path: str) -> bytes:

@@ -27,7 +27,7 @@ else:
 
 YOURS = frozenset(
     {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets", "secret"}
-    | {"held_out_dir"}
+    | {"held_out_dir", "held_out_land"}
     | {"worktree_include", "worktree_include_remote"}
     | {
         "processes",

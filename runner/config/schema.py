@@ -304,6 +304,7 @@ class SettingsLayer(BaseSettings):
     coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(lower_case)] | None = None
     contract_examples: Whole | None = None
     default_gates: bool | None = None
+    held_out_land: bool | None = None
     held_out_rounds: Whole | None = None
     test_visibility: (
         Annotated[Literal["held-out", "visible"], BeforeValidator(lower_case)] | None

@@ -232,6 +232,8 @@ class Settings:
     red_first: str = "auto"
     """Whether a test must fail without the change: `auto` (a question, of new work by agents,
     commands and models), `always` (refuses) or `never`; a task's own Red first wins."""
+    held_out_land: bool = True
+    """Whether held-out files land with their task; no repository may publish or withhold them."""
     held_out_rounds: int = 3
     """Failed held-out proofs that go back to the implementer before a person is asked."""
     test_visibility: str = "held-out"

@@ -88,10 +88,7 @@ def _is_right(name: str, value: object) -> bool:
 def plainly_merged(layers: Sequence[Layer]) -> MergedSettings:
     """Plain layers as one."""
     values = {name: value for layer in layers for name, value in layer.given.items()}
-    if "review" in values:
-        values["review_insisted"] = True
-    if "plan_review" in values:
-        values["plan_review_insisted"] = True
+    values |= {f"{one}_insisted": True for one in ("review", "plan_review") if one in values}
     return MergedSettings(values, {name: flag_of(name) for name in values})
 
 

@@ -58,6 +58,10 @@ def _unknown(_tree: str) -> None:
     """Without a scratch tree no other tree is known."""
 
 
+def _run_visible(_check: Check, _context: GateContext) -> None:
+    """Without a store every contract is an ordinary test."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One command of a task's proof, before it runs."""
@@ -76,6 +80,8 @@ class Check:
     """Whether its tools are to name every test they run, where they do not by themselves."""
     task: str = ""
     """The other task whose test contract this is; empty for the task's own checks."""
+    held_out: Task | None = None
+    """The task whose held-out files its command runs; None for a visible contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +199,8 @@ class GateContext:
     """Whether what is to be built was changed since the task landed what `former` says."""
     memory: ProofMemory | None = None
     """What passed in this run, for others that ask the same of the same tree."""
+    prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible
+    """Proves a held-out contract whose files the tree lacks; None where the tree has them."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
     """How each of the task's test contracts ended on the proposal, by its id."""
     _named: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -56,15 +56,12 @@ def _check(id_: str, contract: Contract, task: Task, settings: Settings) -> Chec
     return Check(
         id=id_,
         kind="contract",
-        command=contract.value if contract.kind == "command" else format_contract(contract),
+        command=contract.value
+        if contract.kind == "command"
+        else f"{contract.kind}: {contract.value}",
         network=settings.network_for(asked),
         limits=command_limits(task, settings),
     )
-
-
-def format_contract(contract: Contract) -> str:
-    """An entry as a person wrote it."""
-    return f"{contract.kind}: {contract.value}"
 
 
 def prove(check: Check, context: GateContext) -> Proved:

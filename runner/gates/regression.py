@@ -252,7 +252,7 @@ def _prove(traced: Traced, context: GateContext) -> Proved:
 
 def _about(traced: Traced, proved: Proved) -> Proved:
     """What a run says, as a word about the change and not about the other task."""
-    proof = replace(proved.proof, kind=KIND) if proved.proof else None
+    proof = replace(proved.proof, kind=KIND, held_out=()) if proved.proof else None
     return replace(
         proved,
         proof=proof,

@@ -9,22 +9,36 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.gates import commands, contract_tests, coverage, coverage_gate, shim
-from runner.gates.base import COVERAGE, Check, Fitted, make_own_check
+from runner.gates.base import COVERAGE, Check, Fitted, Proved, make_own_check
 from runner.gates.check_run import try_check
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
 from runner.held_out.author import find_survivors
 from runner.held_out.names import find_items, find_names
+from runner.held_out.part import split_task
+from runner.held_out.store import repair_hint
 from runner.lazy_dataclass import dataclass
-from runner.model import Finding, Network, ProvenBy, Severity, Verdict, digest_of
+from runner.model import (
+    Action,
+    Change,
+    Finding,
+    Network,
+    Proof,
+    ProvenBy,
+    Severity,
+    Verdict,
+    digest_of,
+)
 from runner.model.grades import would_show
-from runner.model.words import HELD_OUT
+from runner.model.words import HELD_OUT, HELD_OUT_MISSING, NOT_VERIFIED_HERE
 from runner.process.base import Ended
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +47,8 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
     from runner.held_out.part import HeldOutPart
-    from runner.model import Change, Proof
+    from runner.held_out.site import HeldOutSite
+    from runner.model import HeldOutFile, Task
     from runner.process.base import Place
 
 _NOTHING = digest_of(b"")
@@ -115,15 +130,10 @@ def _find_survivors(context: HeldOutContext) -> Iterator[str]:
 
 
 def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof:
-    others = workspace.list_files(inner.place)
-    named = tuple(find_names(inner.changes, inner.before, context.contents, others))
-    if named:
+    if named := _find_names(inner, context):
         return HeldOutProof(findings=named)
-    try:
-        workspace.put_files(inner.place, context.contents)
-    except RunnerError as error:
-        message = f"{error.message}: a held-out file needs this path"
-        return HeldOutProof(findings=(Finding("scope", message, path=error.where),))
+    if refused := _put_files(inner, context):
+        return HeldOutProof(findings=refused)
     measures = bool(context.part.contracts) and not inner.task.test_contracts
     runs = [_run(check, inner, measures=measures) for check in _checks(context)]
     results = tuple(_weigh(run, context) for run in runs)
@@ -141,7 +151,141 @@ def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof
     return HeldOutProof(results, more)
 
 
+# --- once more ------------------------------------------------------------------------
+
+
+_OWN_VARIABLES = ("RUNNER_TASK", "RUNNER_ATTEMPT", "RUNNER_SLOT", "RUNNER_PORT_BASE")
+
+
+def prove_stored(
+    here: HeldOutSite | None,
+    lay_out: Callable[[tuple[Change, ...]], None],
+    check: Check,
+    context: GateContext,
+) -> Proved | None:
+    """Prove a held-out contract on a tree that lacks its files; None where the tree has them.
+
+    `lay_out` makes the slot's tree the base with changes. What the tree has is asked of commit and
+    change, never of the disk, where a test may have written anything. A contract without its files
+    is not proven, and nothing refuses.
+    """
+    task = check.held_out
+    assert task is not None  # who asks
+    _, part = split_task(task, lambda path: context.after(path) is not None)
+    if _name_contract(check) not in {one.id for one in part.contracts}:
+        return None
+    task = replace(task, held_out_files=part.files)
+    missing = here.store.find_missing(task) if here else part.files
+    results = here.store.results_of(task.id) if here else None
+    if here is None or results is None or missing:
+        return _make_unrun(check, part.files, repair_hint(task.id, missing))
+    held_out_context = HeldOutContext(
+        part=part,
+        contents=here.store.read_all(task),
+        gates=replace(context, task=task),
+        workspaces=here.workspaces,
+        results=results,
+        lay_out=lay_out,
+        environment=partial(_environment, here, task, context),
+        named=here.find_named(task),
+    )
+    return _prove_again(check, held_out_context)
+
+
+def _environment(
+    here: HeldOutSite, task: Task, context: GateContext, place: Place
+) -> dict[str, str]:
+    """Return the variables of the task's commands without those that name the slot's folders."""
+    secrets = (one.name for one in task.requires if one.kind == "secret")
+    own = {name: context.environment.get(name) for name in (*_OWN_VARIABLES, *secrets)}
+    known = {name: value for name, value in own.items() if value is not None}
+    return here.environment(place, context.sandbox) | known
+
+
+def _make_unrun(check: Check, files: tuple[HeldOutFile, ...], hint: str) -> Proved:
+    """Return that a contract could not run: neither passed nor failed."""
+    proof = Proof(
+        id=check.id,
+        kind=check.kind,
+        command=redact(check.command),
+        verdict=Verdict.SKIPPED,
+        exit=0,
+        seconds=0.0,
+        output=_NOTHING,
+        level=check.level,
+        note=NOT_VERIFIED_HERE,
+        held_out=tuple((one.path, one.digest) for one in files),
+    )
+    name = _name_contract(check)
+    message = f"{name} could not run: its held-out files are not on this machine"
+    finding = Finding(HELD_OUT_MISSING, message, severity=Severity.WARNING, hint=hint)
+    return Proved(proof, (finding,))
+
+
+def _prove_again(check: Check, context: HeldOutContext) -> Proved:
+    """Run one contract on a tree that holds its work already; only names of failures are kept.
+
+    Nobody asks again whether it can fail. A check of another task (`check.task`) may fail as it
+    does on the base, and the change may not name its files.
+    """
+    gates = context.gates
+    check = _enclose(check, gates)
+    try:
+        run, refused = _run_alone(check, context, gates.changes)
+        if run is None:
+            return Proved(None, refused)
+        result = _weigh(run, context)
+        _keep([run], context.results)
+        if run.passed:
+            return Proved(result.proof)
+        if gates.on_base is not None and _fails_alike(run, _run_alone(check, context, ())[0]):
+            note = "it fails on the base as well"
+            found = replace(_explain(run, result), severity=Severity.WARNING, hint=note)
+            return Proved(replace(result.proof, verdict=Verdict.KNOWN, note=note), (found,))
+    finally:
+        context.lay_out(gates.changes)
+    hint = f"for the output: runner hold-out --show {gates.task.id}"
+    found = _explain(run, result)
+    return Proved(result.proof, (replace(found, hint=found.hint or hint),))
+
+
+def _run_alone(
+    check: Check, context: HeldOutContext, changes: tuple[Change, ...]
+) -> tuple[CheckRun | None, tuple[Finding, ...]]:
+    """Return the run of one contract on the base with these changes, or why it cannot run."""
+    with _open(context, changes) as opened:
+        inner = replace(opened, logs=opened.place.box.parent / "logs")
+        workspace.make_private_folder(inner.logs)
+        refused = (
+            *(_find_names(inner, context) if check.task else ()),
+            *_put_files(inner, context),
+        )
+        return (None, refused) if refused else (_run(check, inner), ())
+
+
+def _fails_alike(run: CheckRun, before: CheckRun | None) -> bool:
+    """Return whether the same contract failed before, in every test that fails now."""
+    if before is None or before.passed or before.ran.exit != run.ran.exit:
+        return False
+    return {one.id for one in run.failing} <= {one.id for one in before.failing}
+
+
 # --- the trees ------------------------------------------------------------------------
+
+
+def _find_names(inner: GateContext, context: HeldOutContext) -> tuple[Finding, ...]:
+    others = workspace.list_files(inner.place)
+    return tuple(find_names(inner.changes, inner.before, context.contents, others))
+
+
+def _put_files(inner: GateContext, context: HeldOutContext) -> tuple[Finding, ...]:
+    """Lay the files in; return a finding where the tree has something else in their place."""
+    try:
+        workspace.put_files(inner.place, context.contents)
+    except RunnerError as error:
+        message = f"{error.message}: a held-out file needs this path"
+        return (Finding("scope", message, path=error.where),)
+    return ()
 
 
 @contextmanager
@@ -171,13 +315,16 @@ def _open(context: HeldOutContext, changes: tuple[Change, ...]) -> Iterator[Gate
 
 
 def _checks(context: HeldOutContext) -> tuple[Check, ...]:
-    """The held-out contracts as checks; a sandbox has a loopback of its own, or no network."""
+    """The held-out contracts as checks."""
     gates = context.gates
-    network = Network.LOOPBACK if gates.sandbox.contains else Network.NO
     task = replace(gates.task, test_contracts=context.part.contracts)
-    return tuple(
-        replace(check, network=network) for check in contract_tests.checks(task, gates.settings)
-    )
+    return tuple(_enclose(one, gates) for one in contract_tests.checks(task, gates.settings))
+
+
+def _enclose(check: Check, gates: GateContext) -> Check:
+    """The same without a network; a sandbox has a loopback of its own."""
+    network = Network.LOOPBACK if gates.sandbox.contains else Network.NO
+    return replace(check, network=network)
 
 
 def _run(check: Check, inner: GateContext, *, measures: bool = False) -> CheckRun:
@@ -233,8 +380,13 @@ def _keep(runs: Iterable[CheckRun], folder: Path) -> None:
         rows = [
             {"test": one.id, "outcome": str(one.outcome), "message": one.message} for one in tests
         ]
-        content = json.dumps(rows, indent=1).encode()
-        effects.write_file(folder / f"{run.check.id}.json", content, mode=0o600, durable=False)
+        content, name = json.dumps(rows, indent=1).encode(), _name_contract(run.check)
+        effects.write_file(folder / f"{name}.json", content, mode=0o600, durable=False)
+
+
+def _name_contract(check: Check) -> str:
+    """Return the contract's id; a check of another task's names that task before it."""
+    return check.id.rpartition("/")[2]
 
 
 def _empty(folder: Path) -> None:
@@ -284,7 +436,7 @@ def _find_noticed(context: HeldOutContext) -> dict[str, str]:
     noticed = {id_: "base" for id_, passed in on_base.items() if not passed}
     is_only_proof = not gates.task.test_contracts
     asked = [check for check in checks if is_only_proof or on_base[check.id]]
-    stubbed = stub_changes(gates.changes, gates.before, gates.is_test) if asked else ()
+    stubbed = stub_changes(_own_work(gates), gates.before_own_work, gates.is_test) if asked else ()
     if not stubbed:
         return noticed
     on_stub = _try(asked, context, stubbed)
@@ -292,6 +444,20 @@ def _find_noticed(context: HeldOutContext) -> dict[str, str]:
         return dict.fromkeys(on_stub, "")
     noticed |= {id_: "" if passed else "stub" for id_, passed in on_stub.items() if on_base[id_]}
     return noticed
+
+
+def _own_work(gates: GateContext) -> tuple[Change, ...]:
+    """The change, and the files that the task landed before and leaves as they are."""
+    made = {one.path for one in gates.changes}
+    kept = ((path, gates.before(path)) for path in gates.former if path not in made)
+    return (
+        *gates.changes,
+        *(
+            Change(path, Action.MODIFY, workspace.PLAIN_FILE, None, digest_of(content), content)
+            for path, content in kept
+            if content is not None
+        ),
+    )
 
 
 def _try(
@@ -304,10 +470,8 @@ def _try(
     with _open(context, changes) as opened:
         inner = replace(opened, logs=context.results / ("stub" if changes else "base"))
         workspace.make_private_folder(inner.logs)
-        try:
-            workspace.put_files(inner.place, context.contents)
-        except RunnerError:  # the base has a file in the place of a folder: nothing runs there
-            return {check.id: False for check in checks}
+        if _put_files(inner, context):  # a file in the place of a folder: nothing runs there
+            return dict.fromkeys((check.id for check in checks), False)
         return {check.id: _run(check, inner).passed for check in checks}
 
 

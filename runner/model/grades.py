@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model.words import COULD_NOT_RUN, PROVES_NOTHING, ProvenBy
+from runner.model.words import COULD_NOT_RUN, NOT_VERIFIED_HERE, PROVES_NOTHING, ProvenBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -127,10 +127,12 @@ def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
 def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     """What of these proofs could not be measured."""
     proofs = tuple(proofs)
-    skipped = [one for one in proofs if one.verdict == "skipped"]
+    skipped = [one for one in proofs if one.verdict == "skipped" and not one.is_of_another_task]
     lines = any(one.kind == "coverage" for one in skipped)
     stub = any(one.kind == "mutation" and one.note.startswith(STUB_UNKNOWN) for one in skipped)
-    unrun = (f"{one.id} {one.note}" for one in skipped if one.note == COULD_NOT_RUN)
+    unrun = (
+        f"{one.id} {one.note}" for one in skipped if one.note in (COULD_NOT_RUN, NOT_VERIFIED_HERE)
+    )
     doubts = dict.fromkeys(str(one.row.doubt) for one in proofs if one.row and one.row.doubt)
     return (
         *((LINES_UNKNOWN,) if lines else ()),
@@ -252,7 +254,8 @@ def _names_static(name: str) -> bool:
 
 def is_static_tool(command: str) -> bool:
     """Whether one command, without what starts it, is a program that only looks at files."""
-    return bool(re.match(_STATIC_COMMAND, _bare(command)))
+    without_variables = re.sub(r"\A(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*", "", command)
+    return bool(re.match(_STATIC_COMMAND, without_variables))
 
 
 @lru_cache(maxsize=256)
@@ -268,11 +271,6 @@ def _runs_static(command: str) -> bool:
 def _working_parts(command: str) -> list[str]:
     parts = [part.strip() for part in re.split(_BETWEEN, command) if part.strip()]
     return [part for part in parts if not re.match(_IDLE, part)]
-
-
-def _bare(command: str) -> str:
-    """A command without the variables that stand before it."""
-    return re.sub(r"\A(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*", "", command)
 
 
 # --- what nothing could prove ---------------------------------------------------------

@@ -125,6 +125,8 @@ PROVES_NOTHING = frozenset({ProvenBy.PASSED, ProvenBy.STATIC})
 """What leaves a task unproven."""
 COULD_NOT_RUN = "could not run here"
 """The note of a gate whose program is missing, or whose tests could not be loaded."""
+NOT_VERIFIED_HERE = "not verified here"
+"""The note of a held-out contract whose files are not on this machine."""
 HELD_OUT = "held-out"
 """The check of a question about held-out tests: its implementer hears nothing of it."""
 HELD_OUT_MISSING = "held-out-files"

@@ -32,7 +32,7 @@ WAIVED = "Waived"
 PROJECT = "Project"
 """The folder of the plan whose task it is (`repo/landed_commits`)."""
 HELD_OUT = "Held-out"
-"""A held-out file that landed with the commit, and its digest."""
+"""A held-out file that the proof of the commit ran with, and its digest."""
 NAMES = (
     *("Task", PROJECT, "Attempt", "Spec", "Proof", HELD_OUT, "Acceptance", "Regression", "Grade"),
     *("Coverage", "Review", "Tools", "Checked", WAIVED, FILES),

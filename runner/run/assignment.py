@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ from runner.held_out.part import AuthorTests, HeldOutPart
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.process.package_links import lay_out_shares
 
 if TYPE_CHECKING:
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
+    from runner.gates.base import Check, GateContext, Proved
     from runner.gates.proof_cache import ProofMemory
     from runner.gates.regression import Suspects
+    from runner.held_out import proof
     from runner.held_out.site import HeldOutSite
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 
     TellOfSecrets = Callable[[str, int, SecretLeased | SecretReturned], None]
     """Hands an event of a task's attempt to the journal."""
+else:
+    proof = lazy_module("runner.held_out.proof")
 
 _PREPARING = Semaphore(max(2, count_cores()))
 """Scratch trees that are made at once. Each takes a hundred short calls of the system, and after
@@ -278,6 +284,15 @@ class WorkerContext:
                 self.place.submodules.clear()
                 self.place.submodules.update(self.submodules.reset(self.scratch.gitlinks))
         lay_out_shares(self.place, mounted=self.sandbox.contains)
+
+    def lay_out(self, base: str, changes: tuple[Change, ...]) -> None:
+        """Make the scratch tree the base with these changes."""
+        self.reset(base)
+        self.scratch.apply(changes)
+
+    def prove_stored(self, base: str, check: Check, context: GateContext) -> Proved | None:
+        """Prove a held-out contract with files of the store; None where the tree has them."""
+        return proof.prove_stored(self.held_out, partial(self.lay_out, base), check, context)
 
     def close(self) -> None:
         """Give the slot back, and forget what its commands were lent."""

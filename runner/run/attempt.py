@@ -308,8 +308,7 @@ def _put_back(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
         yield
     finally:
         if site.scratch.snapshot().tree != before.tree:
-            site.reset(assignment.base)
-            site.scratch.apply(before.changes)
+            site.lay_out(assignment.base, before.changes)
 
 
 def word_of_pipeline(

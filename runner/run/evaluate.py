@@ -90,8 +90,7 @@ def _with_edit(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, ruling: Ruling
 ) -> Outcome:
     """The proposal as a person edited it: it begins again at the first step."""
-    site.reset(assignment.base)
-    site.scratch.apply(ruling.changes)
+    site.lay_out(assignment.base, ruling.changes)
     seen = site.scratch.snapshot()
     return replace(outcome, tree=seen.tree, changes=seen.changes)
 

@@ -289,22 +289,18 @@ def _landings(
             # A record commit tells of a task without bytes of its own: it is no commit that one
             # could revert, or whose files could be asked.
             sha = "" if commit.checked else commit.commit
-            is_about_it = not commit.checked or _can_say(repository, commit.commit)
+            # A record of checks counts only as the runner wrote it: it has no bytes of its own.
+            is_own = not commit.checked or prove_what_they_say(repository, (commit.commit,))
             if _is_left_out(repository, commit, planned[commit.task]):
                 continue
             proofs = evidence.read_proofs(commit.trailers)
             unproven = evidence.parse_unproven(commit.trailers.get("Grade", ()))
             found[commit.task] = LandedTask(
-                *(sha, commit.attempt, spec, proofs, unproven, is_about_it)
+                *(sha, commit.attempt, spec, proofs, unproven, bool(is_own))
             )
         if len(found) == len(wanted):
             break
     return found
-
-
-def _can_say(repository: Repository, commit: str) -> bool:
-    """Whether a record of checks is as the runner wrote it: they have no bytes of their own."""
-    return bool(prove_what_they_say(repository, (commit,)))
 
 
 def _is_left_out(repository: Repository, landed: LandedCommit, task: PlannedTask) -> bool:

@@ -305,6 +305,14 @@ def test_where_the_tests_did_run_again_that_counts():
     assert join_outcomes(first, again) is again
 
 
+def test_visible_tests_stand_beside_held_out_ones_that_ran_again():
+    held = replace(a_proof("TC-002"), held_out=(("tests/test_mine.py", digest_of(b"")),))
+    first = Outcome("T", 1, Ending.PASSED, "a" * 40, "x", proofs=(a_proof("TC-001"), held))
+    again = Outcome("T", 1, Ending.PASSED, "b" * 40, "y", proofs=(held,))
+    own, held_out = join_outcomes(first, again).proofs
+    assert (own.id, own.base, held_out) == ("TC-001", "a" * 40, held)
+
+
 def test_an_attempt_that_was_ended_keeps_nothing():
     first = Outcome("T", 1, Ending.PASSED, "a" * 40, "x", proofs=(a_proof("TC-001"),))
     asked = []

@@ -57,7 +57,7 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
         with open_journal(project, via) as journal:
             for id_ in ids:
                 known = context.state.task(id_)
-                if _waits_for_tests(known):
+                if any(one.check == HELD_OUT_FAILED for one in open_questions(known)):
                     for event in _demand_tests(known, reason, by):
                         note_answer(journal, known, event)
                     continue
@@ -80,11 +80,6 @@ def _require_open(context: AnswerContext, id_: str, one: Waiting | None) -> None
         hint = f"runner review {id_}; then runner approve or runner reject"
         raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
     resolve_targets(context, (one,), every=False)
-
-
-def _waits_for_tests(known: TaskState) -> bool:
-    """Whether a person is to say if failed held-out tests are right."""
-    return any(one.check == HELD_OUT_FAILED for one in open_questions(known))
 
 
 def _is_retried(known: TaskState) -> bool:

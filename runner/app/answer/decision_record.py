@@ -163,7 +163,8 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
             where="artifacts/build/DECISIONS.md",
             hint="add `Pattern: candidate` below it, then accept it again",
         )
-    pattern = known or _new_id(project, data, recorded)
+    taken = pattern_ids(_names(project))
+    pattern = known or free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
     written = _write_pattern(project, pattern, recorded, is_new=known is None)
     return Accepted(recorded.id, pattern, file_of(pattern), written)
 
@@ -214,11 +215,6 @@ def _names(project: Project) -> list[str]:
         return []
     found = (file for file in folder.glob("PATTERN-*.md") if file.is_file())
     return sorted(file.name for file in found if not file.is_symlink())
-
-
-def _new_id(project: Project, data: bytes, recorded: Recorded) -> str:
-    taken = pattern_ids(_names(project))
-    return free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
 
 
 def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:

@@ -69,7 +69,8 @@ def _find_signs(
 ) -> Iterable[tuple[int, str]]:
     questions = open_questions(known) if one.kind == "writes" else ()
     if questions:
-        yield _ASKS, "asks about tests" if _about_tests(questions) else "asks a question"
+        is_about_tests = any("test" in one.check for one in questions)
+        yield _ASKS, "asks about tests" if is_about_tests else "asks a question"
     if one.kind == "writes" and not _is_shown(known):
         yield _UNPROVEN, "unproven"
     paths = [change.path for change in one.changes]
@@ -86,10 +87,6 @@ def _is_shown(known: TaskState) -> bool:
     proofs = known.passed.proofs if known.passed is not None else known.proofs
     kinds = {proof_kind(one) for one in proofs}
     return bool(kinds - {None, *PROVES_NOTHING})
-
-
-def _about_tests(questions: Iterable[object]) -> bool:
-    return any("test" in str(getattr(one, "check", "")) for one in questions)
 
 
 def in_order(

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.inspect.validation import check_sound
+from runner.app.prove.prove_tree import worker_setup
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Ended
-from runner.process.sandbox import sandbox_of
 from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.run.batch import Batch, find_shared_files, unfit
 from runner.run.interruption import Interruption
 from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
 from runner.run.selection import find_id
-from runner.run.worker_setup import WorkerSetup
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -74,15 +73,7 @@ def run_for_tasks(
         if unseen := [one.path for one in repository.state().dirty if one.path not in own]:
             more = " …" if len(unseen) > 3 else ""  # noqa: PLR2004 - three fit in a line
             say(f"note: runs on HEAD; ignored, since not committed: {', '.join(unseen[:3])}{more}")
-        workshop = WorkerSetup(
-            root=project.root,
-            repository=repository,
-            cache=project.cache,
-            settings=settings,
-            sandbox=sandbox_of(settings, project.environ),
-            environ=project.environ,
-            say=lambda _task, _line: None,
-        )
+        workshop = worker_setup(project, repository)
         head, claims = repository.head().commit or "", ResourceLocks(capacity, owned)
         batch = Batch(tasks, line, workshop, settings, project.environ, head, claims, hear)
         interruption.wakes(batch.workers.interrupt)

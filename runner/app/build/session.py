@@ -367,7 +367,7 @@ class Session:
 
     def _list_landing(self, task: Task, base: str) -> tuple[Change, ...]:
         """The held-out files that land with a task on a commit. Raises MissingFilesError."""
-        if self.held_out is None:
+        if self.held_out is None or not self.project.settings.held_out_land:
             return ()
         _, part = split_task(task, partial(self.repository.has_file, base))
         return as_changes(self.held_out.store.read_all(replace(task, held_out_files=part.files)))

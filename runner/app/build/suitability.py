@@ -456,7 +456,8 @@ def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
     hooks = _find_hooks(repository)
     commands = [gate.command for gate in settings.gates]
     commands += [gate.command for _, gates in settings.gates_by_type for gate in gates]
-    if not hooks or any(_runs_hook(command) for command in commands):
+    words = ("pre-commit", ".husky", "hooks/")
+    if not hooks or any(word in command for command in commands for word in words):
         return ""
     gate = _make_gate(repository, hooks)
     shown = ", ".join(hooks)
@@ -482,21 +483,14 @@ def _find_hooks(repository: Repository) -> tuple[str, ...]:
     # What the runner itself says to every git counts for none of the person's.
     named = [one.value for one in values if one.key == "core.hookspath" and one.scope != "command"]
     folder = top / Path(named[-1]).expanduser() if named else common / "hooks"
-    found = [folder / name for name in _HOOKS if _is_program(folder / name)]
+    hooks = (folder / name for name in _HOOKS)
+    found = [one for one in hooks if one.is_file() and os.access(one, os.X_OK)]
     shown = [os.path.relpath(one, top) for one in found]
     if (top / _HUSKY).is_file() and not any(".husky" in one for one in shown):
         shown.append(_HUSKY)
     if (top / _PRE_COMMIT).is_file() and not shown:
         shown.append(_PRE_COMMIT)
     return tuple(shown)
-
-
-def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
-
-
-def _runs_hook(command: str) -> bool:
-    return any(word in command for word in ("pre-commit", ".husky", "hooks/"))
 
 
 def _make_gate(repository: Repository, hooks: tuple[str, ...]) -> tuple[str, str] | None:

@@ -10,13 +10,13 @@ from runner.app.build.suitability import require_trust
 from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
+from runner.app.prove.prove_tree import worker_setup
 from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Changed, Depth, Impacted, Width, judge
 from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Status, Usage
-from runner.process.sandbox import sandbox_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report.affected_lines import format_affected
@@ -25,7 +25,6 @@ from runner.run.interruption import Interruption
 from runner.run.planned.dry_run import try_task, without_review
 from runner.run.regressions.trace import Tracer
 from runner.run.selection import find_id
-from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import Finished, WorkerPool
 from runner.text.display import display
 from runner.text.wording import finding_lines
@@ -132,15 +131,8 @@ def _run_trial(context: _TrialContext, task: Task) -> Trial:
     settings = preparation.settings
     if (lacks := preparation.find_missing(task)) is not None:
         raise RunnerError(f"{task.id}: {lacks[1]}", hint=f"runner why {task.id}")
-    workshop = WorkerSetup(
-        root=project.root,
-        repository=context.repository,
-        cache=project.cache,
-        settings=settings,
-        sandbox=sandbox_of(settings, project.environ),
-        environ=project.environ,
-        say=context.observer.progress,
-    )
+    workshop = worker_setup(project, context.repository)
+    workshop.settings, workshop.say = settings, context.observer.progress
     interruption = Interruption(context.observer.announce)
     workers = WorkerPool(
         1, lambda number, own: _apart(workshop.site(number, own), project), inline=True

@@ -135,13 +135,10 @@ def replay_preview(seen: Replay) -> Iterator[str]:
     if seen.by_hand:
         yield f"  {plural(len(seen.by_hand), 'manual commit')} since then: their files stay"
     yield f"  current HEAD saved as refs/runner/{back.kept}"
-    yield f"  cost of rebuilding them, by past attempts: {_rebuild_cost(seen)}"
-    yield "  runner run --reuse lands their recorded work again, without calling implementers"
-
-
-def _rebuild_cost(seen: Replay) -> str:
     took = f"about {duration(seen.seconds)}" if seen.seconds else ""
-    return ", ".join(filter(None, [took, cost(seen.usage)])) or "unknown"
+    spent = ", ".join(filter(None, [took, cost(seen.usage)]))
+    yield f"  cost of rebuilding them, by past attempts: {spent or 'unknown'}"
+    yield "  runner run --reuse lands their recorded work again, without calling implementers"
 
 
 def _first(names: tuple[str, ...]) -> str:

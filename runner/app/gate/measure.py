@@ -171,6 +171,7 @@ class GateMeasurement:
         known = took if result.whole else seconds
         if result.whole or suite.plan:  # a part was compared already
             notes += self._compare_with_base(found, suite, ran)
+        notes += (one.message for each in ran for one in each.unrun)
         return replace(result, ran=ran, seconds=took, whole_seconds=known, notes=tuple(notes))
 
     # --- what is known ----------------------------------------------------------------

@@ -76,11 +76,6 @@ def _unread(_id: str) -> None:
     """Of a plan that nobody parsed."""
 
 
-def _helps(_id: str) -> str:
-    """Of an approval that lets a held change land."""
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """Asks a view.
@@ -93,7 +88,7 @@ class Inquiry:
     when: Callable[[str], str]
     lacks: Callable[[str], tuple[Reason, str] | None]
     task: Callable[[str], Task | None] = _unread
-    in_vain: Callable[[str], str] = _helps
+    in_vain: Callable[[str], str] = lambda _id: ""
 
     def about(self, id_: str) -> Cause:
         """The whole chain for a task of the plan."""

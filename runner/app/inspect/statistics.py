@@ -305,15 +305,11 @@ def describe_statistics(found: Statistics) -> dict[str, object]:
             }
             for kind, one in sorted(tally.waited.items())
         },
-        "waiting": dict(_count_open(tally)),
+        "waiting": _sorted(Counter(one.kind for one in tally.waits.open.values())),
         "usage": cost_data(tally.usage),
         "dollarsPerProvenTask": round(dollars, 6) if dollars is not None else None,
         **tally.proofs.data(),
     }
-
-
-def _count_open(tally: Tally) -> Iterator[tuple[str, int]]:
-    yield from sorted(Counter(one.kind for one in tally.waits.open.values()).items())
 
 
 def _sorted(counted: Counter[str]) -> dict[str, int]:
@@ -331,7 +327,9 @@ def statistics_lines(found: Statistics) -> Iterator[str]:
     yield _covers(found)
     if not tally.records:
         return
-    yield f"builds:     {_format_counter(tally.builds)}{_recoveries(tally.recoveries)}"
+    word = "recovery" if tally.recoveries == 1 else "recoveries"
+    recovered = f"; {tally.recoveries} {word}" if tally.recoveries else ""
+    yield f"builds:     {_format_counter(tally.builds)}{recovered}"
     yield f"tasks:      {_format_counter(found.tasks)}"
     yield f"attempts:   {_format_counter(tally.attempts)}"
     if tally.failures:
@@ -361,10 +359,6 @@ def _covers(found: Statistics) -> str:
     of_all = f" since {moment(tally.since)}" if tally.since else ""
     times = f"{moment(tally.first)} to {moment(tally.last)}"
     return f"{plural(tally.records, 'record')}{of_all}, from {times}"
-
-
-def _recoveries(number: int) -> str:
-    return f"; {number} {'recovery' if number == 1 else 'recoveries'}" if number else ""
 
 
 def _format_counter(counted: Counter[str]) -> str:

@@ -346,8 +346,9 @@ def _text_of(project: Project, path: str, texts: Mapping[str, bytes] | None) -> 
 
 def _bad_skills(project: Project) -> Iterator[Problem]:
     """A warning for each skill of the last commit that no brief can list."""
-    commit = project.head().commit
-    if not commit or not any((project.root / one).is_dir() for one in _skill_folders(project)):
+    commit, settings = project.head().commit, project.settings
+    folders = settings.skills_folders if settings.skills_auto_discover else ()
+    if not commit or not any((project.root / one).is_dir() for one in folders):
         return
     from runner.context.tree import Tree
 
@@ -358,11 +359,6 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
             source = lines[one.line - 1] if one.line <= len(lines) else ""
             place = (one.path, one.line, 1)
             yield Problem(one.message, *place, one.hint, one.severity, source, max(len(source), 1))
-
-
-def _skill_folders(project: Project) -> tuple[str, ...]:
-    settings = project.settings
-    return settings.skills_folders if settings.skills_auto_discover else ()
 
 
 def _no_file(data: bytes, id_: str, file: str) -> Problem:

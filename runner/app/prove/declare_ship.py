@@ -172,6 +172,15 @@ def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> No
     )
 
 
+def _refuse(
+    session: Session, subjects: Sequence[Subject], why: str, *, hint: str = "", detail: str = ""
+) -> RunnerError:
+    """Note that the ship ended, and return the error (exit 3) that says why."""
+    _finish(session, subjects, ExitCode.PERSON)
+    why = f"nothing was shipped: {why}"
+    return RunnerError(why, detail=detail, hint=hint, code=ExitCode.PERSON)
+
+
 def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
     state = session.journal.state
@@ -179,16 +188,11 @@ def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     done = {one.task.id for one in subjects}
     missing = [task.id for task in tasks if task.id not in done]
     if missing or not tasks:
-        _finish(session, subjects, ExitCode.PERSON)
         lacking = f"{join_few(missing)} {'is' if len(missing) == 1 else 'are'} not DONE"
-        raise RunnerError(
-            f"nothing was shipped: {lacking if tasks else 'the plan has no tasks'}",
-            hint="runner status",
-            code=ExitCode.PERSON,
-        )
+        why = lacking if tasks else "the plan has no tasks"
+        raise _refuse(session, subjects, why, hint="runner status")
     if session.repository.head().commit is None:
-        _finish(session, subjects, ExitCode.PERSON)
-        raise RunnerError("nothing was shipped: there is no commit yet", code=ExitCode.PERSON)
+        raise _refuse(session, subjects, "there is no commit yet")
     _refuse_what_is_not_there(session, tasks, subjects)
     return subjects
 
@@ -204,13 +208,11 @@ def _refuse_what_is_not_there(
     for id_, path in never_made(repository, head, tasks, state).items():
         gone[id_] = f"{path} is not in any commit"
     if gone:
-        _finish(session, subjects, ExitCode.PERSON)
-        raise RunnerError(
-            f"nothing was shipped: DONE without its files: {join_few(list(gone))}",
+        raise _refuse(
+            *(session, subjects, f"DONE without its files: {join_few(list(gone))}"),
             detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
             hint="restore the files and commit them, or rebuild the task: "
             f"runner change {next(iter(gone))} ...",
-            code=ExitCode.PERSON,
         )
 
 
@@ -231,6 +233,9 @@ def _verify_tree(
     verified, event = verify_all(
         project, session.repository, subjects, session.own_documents, say=say
     )
+    if verified.code is ExitCode.PERSON:
+        first = verified.unrun[0]
+        raise _refuse(session, subjects, first.message, hint=first.hint)
     session.journal.note(event, durable=True)
     if not verified.passed:
         return event, {}, verified
@@ -270,20 +275,18 @@ def _refuse_unproven(
     named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
     if not named:
         return
-    _finish(session, subjects, ExitCode.PERSON)
     lines = "\n".join(f"  {id_}: {_explain(id_, subjects, grades, request)}" for id_ in named)
     asked, lacks = _name_what_lacks(request)
     # a waiver takes the place of a proof, so what is proven by less than is asked for can have none
     to_waive = [id_ for id_ in named if not grades[id_].is_proven and not request.independent]
     ways = [f"runner waive {id_} --reason …" for id_ in to_waive[:1]]
     ways += [] if request.strict or request.independent else ["runner ship --unproven"]
-    raise RunnerError(
-        f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
-        f" {asked}",
+    raise _refuse(
+        *(session, subjects),
+        f"{plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'} {asked}",
         detail=lines,
         hint=f"add {lacks} for these tasks"
         f" and run again{'; ' if ways else ''}{', or '.join(f'`{one}`' for one in ways)}",
-        code=ExitCode.PERSON,
     )
 
 

@@ -15,6 +15,7 @@ from runner.gates.coverage.percent import weigh
 from runner.gates.coverage_gate import threshold_of
 from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
+from runner.model.words import HELD_OUT_MISSING
 from runner.plan.globs import matches
 from runner.repo.read import Repository
 from runner.report.documents import document
@@ -72,6 +73,8 @@ class _Measurement:
     findings: tuple[Finding, ...]
     """Why a test contract failed: then nothing is measured."""
     missing: tuple[str, ...]
+    unrun: tuple[str, ...] = ()
+    """Held-out contracts whose files are not on this machine; they are never measured."""
 
 
 def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
@@ -122,7 +125,14 @@ def _load_measurement(
 def _check(project: Project, repository: Repository, task: Task, asked: float) -> TaskCoverage:
     if not task.test_contracts:
         return TaskCoverage(task.id, None, (), "measured", (f"{task.id} has no test contracts",))
-    return _judge(project, task, _measure(project, repository, task), asked)
+    snapshot = WorkTreeSnapshot.of(repository)
+    with open_slots(project, repository) as opened:
+        (site,) = opened.slots
+        snapshot.put_into(site)
+        own = _own(repository, task, snapshot.changes)
+        logs = site.logs / "coverage" / task.id, f"{site.logs_shown}/coverage/{task.id}"
+        found = _measure_in(snapshot.context(site, task, project.environ, logs), own)
+    return _judge(project, task, found, asked)
 
 
 def _judge(project: Project, task: Task, found: _Measurement, asked: float) -> TaskCoverage:
@@ -140,19 +150,10 @@ def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> T
     left = tuple(f"{one.path} {one.shown}" for one in weight.files if one.left_out)
     unknown = trouble and (weight.unmeasured or not weight.reaches(asked))
     coverage = None if unknown else weight.coverage(asked)
+    trouble = (*trouble, *found.unrun)
     return TaskCoverage(
         task.id, coverage, left if coverage else (), "measured", trouble, failed=fails
     )
-
-
-def _measure(project: Project, repository: Repository, task: Task) -> _Measurement:
-    snapshot = WorkTreeSnapshot.of(repository)
-    with open_slots(project, repository) as opened:
-        (site,) = opened.slots
-        snapshot.put_into(site)
-        own = _own(repository, task, snapshot.changes)
-        logs = site.logs / "coverage" / task.id, f"{site.logs_shown}/coverage/{task.id}"
-        return _measure_in(snapshot.context(site, task, project.environ, logs), own)
 
 
 def _own(
@@ -168,15 +169,19 @@ def _own(
 
 def _measure_in(context: GateContext, own: Mapping[str, frozenset[int]]) -> _Measurement:
     failed: list[Finding] = []
+    unrun: list[str] = []
     checks = contract_tests.checks(context.task, context.settings)
     for check in checks:
         proved = contract_tests.prove(check, context)
         bad = proved.proof is not None and proved.proof.verdict is Verdict.FAIL
         failed += [one for one in proved.findings if bad and one.refuses]
+        unrun += [one.message for one in proved.findings if one.check == HELD_OUT_MISSING]
     failed += shim.findings(context)
-    whole = together(read_measurement(check.id, context) for check in checks)
+    whole = together(
+        read_measurement(check.id, context) for check in checks if check.id in context.ran
+    )
     weight = weigh(own, whole, context.after, context.environment)
-    return _Measurement(weight, tuple(failed), whole.missing)
+    return _Measurement(weight, tuple(failed), whole.missing, tuple(unrun))
 
 
 # --- in words, and as a document ----------------------------------------------------------

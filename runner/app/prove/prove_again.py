@@ -25,7 +25,7 @@ from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import find_gaps, strongest, without_proof
-from runner.model.words import PROVES_NOTHING
+from runner.model.words import NOT_VERIFIED_HERE, PROVES_NOTHING
 from runner.repo.git import GitError
 from runner.run.landing.status_writer import why_unproven
 from runner.run.limits.failure_policy import may_be_met
@@ -168,7 +168,9 @@ def prove_again(
     verified = inspection.verify(plan_for(subjects, session.project.settings))
     for subject, result in zip(subjects, verified.tasks, strict=True):
         why = _falls_short(found[result.task], result)
-        if why:
+        if result.unrun and not why:
+            _tell_unrun(result, say)
+        elif why:
             _stale(session, result.task, why, board)
             say(f"{display(result.task)} is STALE: {display(why)}")
         else:
@@ -176,6 +178,12 @@ def prove_again(
             tree = session.repository.tree_of(verified.head)
             event = make_done_event(subject.task, known, result, tree)
             session.journal.note(event, task=known.id, attempt=known.last_attempt, durable=True)
+
+
+def _tell_unrun(found: Inspected | Verified, say: Callable[[str], None]) -> None:
+    """Say which held-out contracts could not run here, and how their files come back."""
+    for finding in found.unrun:
+        say("\n".join(finding_lines(finding)))
 
 
 def _falls_short(found: Unverified, one: Inspected) -> str:
@@ -213,7 +221,7 @@ def find_proven_words(
 
     With the attempt and what is to be noted of each.
     """
-    passed = {one.task: one for one in results if one.passed}
+    passed = {one.task: one for one in results if one.passed and not one.unrun}
     for task, known in ((one.task, one.known) for one in subjects if not one.known.verified):
         if (now := passed.get(task.id)) is None:
             continue
@@ -312,7 +320,7 @@ def grades_after(
 def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
     """The task as proven by what ran now, where that is a proof and nothing weaker was known."""
     by = strongest(proofs)
-    if any(one.kind == "coverage" for one in proofs):
+    if any(one.kind == "coverage" or one.note == NOT_VERIFIED_HERE for one in proofs):
         known = known._replace(gaps=find_gaps(proofs))
     if known.verified and known.proven is ProvenBy.PASSED:
         return known  # it passes once more, which does not show that it can fail
@@ -386,6 +394,9 @@ def verify_at_end(
         untouched=untouched,
         wakes=wakes,
     )
+    if verified.code is ExitCode.PERSON:
+        _tell_unrun(verified, say)
+        return frozenset()
     before = Moment.of(event.head, session.journal)
     session.journal.note(event)
     if verified.passed:

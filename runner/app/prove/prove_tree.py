@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates import contract_checks, contract_tests, shim
 from runner.gates.count_parsers import ran_no_test
+from runner.held_out.store import ID_FILE
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of
+from runner.model.words import HELD_OUT_MISSING
 from runner.process.sandbox import sandbox_of
 from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context
@@ -58,6 +60,7 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
 
     Nobody hears what is printed in them: the proofs say it.
     """
+    has_store = project.settings.held_out_dir or (project.folders.common / ID_FILE).is_file()
     return WorkerSetup(
         root=project.root,
         repository=repository,
@@ -66,6 +69,7 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
         sandbox=sandbox_of(project.settings, project.environ),
         environ=project.environ,
         say=lambda _task, _line: None,
+        held_out=project.held_out if has_store else None,
     )
 
 
@@ -96,8 +100,7 @@ class WorkTreeSnapshot(NamedTuple):
 
     def put_into(self, site: WorkerContext) -> None:
         """Let a slot's tree hold exactly this."""
-        site.reset(self.head)
-        site.scratch.apply(self.changes)
+        site.lay_out(self.head, self.changes)
 
     def context(
         self, site: WorkerContext, task: Task, environ: Mapping[str, str], logs: tuple[Path, str]
@@ -144,6 +147,16 @@ class Reproven:
     ran_no_test: bool = False
     observed: Measured | None = None
     """What ran, where that was asked for."""
+
+    @property
+    def unrun(self) -> tuple[Finding, ...]:
+        """Why it could not run: the held-out files are not on this machine."""
+        return tuple(one for one in self.findings if one.check == HELD_OUT_MISSING)
+
+    @property
+    def ending(self) -> str:
+        """`passed`, `failed` or `not run`."""
+        return "failed" if self.failed else "not run" if self.unrun else "passed"
 
 
 def reprove(

@@ -241,9 +241,10 @@ def _find_request(project: Project, repository: Repository) -> PullRequestDraft:
     branch = head.ref.removeprefix("refs/heads/")
     default = there.default_branch()
     if branch == default or (not default and branch in _USUAL):
+        name = slug(project.outline().title or project.root.name)
         raise RunnerError(
             f"{branch} is the branch that pull requests to {there.remote} target",
-            hint=f"git switch -c {_suggest_branch(project)}, then ship that branch",
+            hint=f"git switch -c ship-{name}, then ship that branch",
             code=ExitCode.PERSON,
         )
     return PullRequestDraft(there, branch)
@@ -278,7 +279,3 @@ def body_of(
     states = {task.id: state.task(task.id) for task in tasks}
     grades = grades_in(project, tasks, state)
     return ship.request_text(tag, tasks, states, verified, grades, state.drafted)
-
-
-def _suggest_branch(project: Project) -> str:
-    return f"ship-{slug(project.outline().title or project.root.name)}"

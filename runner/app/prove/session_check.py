@@ -82,7 +82,8 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
     ran = reprove(project, found.answer.affected, lambda _: None)
     failed = tuple(one for one in ran if one.failed)
     if not failed:
-        return StopAnswer(changed=paths)
+        unrun = (finding.message for one in ran for finding in one.unrun)
+        return StopAnswer(changed=paths, note="; ".join(unrun))
     times = int(note.get("sent_back", 0)) if isinstance(note.get("sent_back"), int) else 0
     if times >= MOST_SENT_BACK:
         message = f"{len(failed)} still fail after {times} reminders: runner impact --run"

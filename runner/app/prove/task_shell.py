@@ -118,8 +118,7 @@ def open_tree(
     """Lay a commit and the changes on it into a scratch tree, as a proof of the task has it."""
     with open_slots(project, repository) as opened:
         (site,) = opened.slots
-        site.reset(subject.base)
-        site.scratch.apply(subject.changes)
+        site.lay_out(subject.base, subject.changes)
         logs = project.cache / "shell-logs" / task.id
         yield make_context(
             site,

@@ -22,7 +22,7 @@ from runner.app.prove.prove_again import (
     verify_all,
     why_stale,
 )
-from runner.errors import RunnerError
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
@@ -83,9 +83,16 @@ class VerifiedTask:
     """Whether it was STALE before: that a proof passes does not end."""
 
     @property
+    def code(self) -> ExitCode:
+        """1 where a check fails or is worse than what was promised; else that of the tree."""
+        if not self.now.passed or any(one.worse for one in self.differences):
+            return ExitCode.FAILED
+        return ExitCode.PERSON if self.now.unrun else ExitCode.OK
+
+    @property
     def passed(self) -> bool:
-        """Whether all passes, and nothing is worse than what was promised."""
-        return self.now.passed and not any(one.worse for one in self.differences)
+        """Whether all ran and passes, and nothing is worse than what was promised."""
+        return self.code is ExitCode.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,8 @@ def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> V
             )
             tree = repository.tree_of(verified.head)
             words = _prove_words(project, verified, subjects, tree, say)
-            _remember(project, event, say)
+            if not verified.unrun:
+                _remember(project, event, say)
         else:
             verified, event = gates_alone(project, repository, documents, say)
     states = {**view.states, **words}
@@ -288,7 +296,7 @@ def whole_document(found: VerifiedWhole) -> str:
         "verify",
         head=verified.head,
         tree=found.tree,
-        passed=verified.passed,
+        passed=verified.code is ExitCode.OK,
         proven=sum(one.is_proven for one in grades.values()),
         grades={id_: grade_part(one) for id_, one in grades.items()},
         tasks=verified.tasks,
@@ -322,17 +330,12 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
         yield f"it stays STALE until you accept the existing code: {how}"
 
 
-def whole_tree_lines(found: VerifiedWhole) -> Iterator[str]:
-    """Everything that was proven again, in words."""
-    return whole_lines(found.verified, found.not_done, found.grades)
-
-
 def whole_lines(
     verified: Verified, missing: Sequence[str] = (), grades: Mapping[str, Graded] | None = None
 ) -> Iterator[str]:
     """A task a line with its checks, findings of what failed, then the total."""
     for one in verified.tasks:
-        yield from _inspected_lines(one) if not one.passed else [_task_line(one)]
+        yield from _inspected_lines(one) if not one.passed or one.unrun else [_task_line(one)]
     if missing:
         yield f"not DONE, so not proven: {', '.join(map(display, missing))}"
     whole = verified.coverage
@@ -340,7 +343,7 @@ def whole_lines(
         sign = "✓" if whole.percent >= whole.threshold else "✗"
         yield f"{sign} coverage of the project: {whole.shown} (threshold {whole.threshold:g}%)"
     yield from grade_lines(grades or {})
-    yield _verdict(verified, passed=verified.passed)
+    yield _verdict(verified, passed=verified.code is ExitCode.OK)
 
 
 def _verdict(verified: Verified, *, passed: bool) -> str:

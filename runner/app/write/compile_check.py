@@ -78,7 +78,9 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
         return ()
     project = workplace.project()
     commands = tuple(CompileCommand(*one) for one in project.settings.compile)
-    if not _is_called_for(workplace.root, change.path, commands):
+    name, path = PurePosixPath(change.path).name, (change.path,)
+    is_manifest = any(name == compiler.manifest for compiler in compilers())
+    if not (is_manifest or project_jobs(workplace.root, path) or command_jobs(path, commands)):
         return ()
     sandbox = sandbox_of(project.settings, project.environ)
     trusted = _is_trusted(project)
@@ -106,11 +108,6 @@ def require_compiled(change: Change, workplace: Workplace) -> None:
 
 
 # --- details --------------------------------------------------------------------------
-
-
-def _is_called_for(root: Path, path: str, commands: tuple[CompileCommand, ...]) -> bool:
-    manifest = any(PurePosixPath(path).name == compiler.manifest for compiler in compilers())
-    return manifest or bool(project_jobs(root, (path,)) or command_jobs((path,), commands))
 
 
 def _is_trusted(project: Project) -> bool:

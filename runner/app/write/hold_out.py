@@ -90,18 +90,19 @@ def list_held_out(project: Project, only: str = "") -> tuple[HeldOutState, ...]:
     store = project.held_out.store
     tasks = _read_tasks(project)
     wanted = find_id(only, list(tasks)) if only else ""
-    return tuple(
-        one
-        for task in tasks.values()
-        if wanted in ("", task.id)
-        for one in _states(store, task, project)
-    )
+    with Repository.open(project.root) as repository:
+        return tuple(
+            one
+            for task in tasks.values()
+            if wanted in ("", task.id)
+            for one in _states(store, task, repository)
+        )
 
 
-def _states(store: HeldOutStore, task: Task, project: Project) -> Iterator[HeldOutState]:
-    is_done = task.status is Status.DONE
+def _states(store: HeldOutStore, task: Task, repository: Repository) -> Iterator[HeldOutState]:
+    head = repository.head().commit if task.status is Status.DONE else None
     for one in store.find(task):
-        if is_done and read_beneath(project.root, one.path) is not None:
+        if head and repository.has_file(head, one.path):
             yield HeldOutState(task.id, one.path, one.digest, "landed")
         elif one.found is None:
             yield HeldOutState(task.id, one.path, one.digest, "missing")
@@ -176,7 +177,7 @@ class _Move:
             self.project.__dict__.pop("held_out")  # it is read again, with the id
             self.store = self.project.held_out.store
         self._store_files(contents, once)
-        self._write_plan(edited)
+        write_plan(self.project, self.before, edited)
         if not self.asked.copy and self.asked.source is None:
             for path in paths:
                 unlink_beneath(self.project.root, path)
@@ -221,9 +222,7 @@ class _Move:
 
     def _path_of(self, typed: str) -> str:
         """The path of a file that was typed, relative to the project."""
-        if self.asked.source is not None:
-            return str(PurePosixPath(typed))
-        return str(PurePosixPath(self.workplace.path_of(typed)))
+        return str(PurePosixPath(typed if self.asked.source else self.workplace.path_of(typed)))
 
     def _read(self, path: str) -> bytes:
         """The bytes of a file; those of the store where an earlier call was interrupted."""
@@ -282,11 +281,10 @@ class _Move:
                 for one in scan_file(content, path).findings
                 if one.severity != "low"  # an assertion is one of these
             )
-        if self.asked.copy:
-            return True
-        if not content or self.task.status is Status.DONE:
-            return self.task.status is Status.DONE
-        if place := find_blob(self.repository, path, content):
+        if self.asked.copy or not content:
+            return self.asked.copy
+        place = find_blob(self.repository, path, content)
+        if place and self.task.status is not Status.DONE:
             clean = f"; to remove it: {place.cleaning}" if place.cleaning else ""
             raise RunnerError(
                 f"git has this content ({place.where}), so an implementer can read it",
@@ -294,7 +292,7 @@ class _Move:
                 hint=f"write new cases into a new file and hold that out{clean}; --copy holds it "
                 "out anyway, and its grade says: once in git",
             )
-        return False
+        return place is not None
 
     def _require_free(self, path: str, content: bytes) -> None:
         for other in self.tasks.values():
@@ -395,9 +393,6 @@ class _Move:
         ids = {one.id for task in self.tasks.values() for one in task.test_contracts}
         numbers = [int(id_[3:]) for id_ in ids if id_.startswith("TC-") and id_[3:].isdigit()]
         return f"TC-{max(numbers, default=0) + 1:03}"
-
-    def _write_plan(self, edited: bytes) -> None:
-        write_plan(self.project, self.before, edited)
 
     def _task_in(self, data: bytes) -> Task:
         tasks = self.project.plan(data).tasks

@@ -330,11 +330,9 @@ def _change(write: Write, target: Path, source: Path, path: str) -> Change:
 
 def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
     """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
-    allowed = (
-        _load_allow_list(project / allowlist.FILE_NAME)
-        if (project / allowlist.FILE_NAME).is_file()
-        else allowlist.AllowList()
-    )
+    allowed, file = allowlist.AllowList(), project / allowlist.FILE_NAME
+    if file.is_file():
+        allowed = allowlist.read_allow_list(file.read_bytes(), effects.now().date())
     writes = pipeline.WriteRules(
         run="",
         task=rules.task,
@@ -368,10 +366,6 @@ def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
             line = text.count(b"\n", 0, secret.start) + 1
             message = f"secret found: {secret.shape.title}"
             yield Finding(scan.CHECK, message, path=change.path, line=line, hint=_READ_IT)
-
-
-def _load_allow_list(path: Path) -> AllowList:
-    return allowlist.read_allow_list(path.read_bytes(), effects.now().date())
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -153,7 +153,8 @@ class Proposals:
             )
         # First: git is never to see what is staged, which a person may still refuse.
         self._ignore_run_files()
-        before = next((one for one in self._by_hand(task_id) if one.path == path), None)
+        staged_by_hand = (one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
+        before = next((one for one in staged_by_hand if one.path == path), None)
         run = _EDITED if edited else _PROPOSED
         (staged,) = self.staging.stage((change,), run=run, task=task_id, attempt=BY_HAND)
         event = WriteStaged(
@@ -163,19 +164,14 @@ class Proposals:
         replaced = "" if before is None or edited or before.id == staged.id else before.id
         if before is not None and replaced:
             self.staging.remember(before, StagedState.REPLACED)
-        found = (*findings, *self.remarks(change), *self._in_project(change))
+        found = (*findings, *self.remarks(change))
+        found += compile_check.compile_in_project(change, self.workplace)
         return ProposalResult(found, staged, replaced)
-
-    def _by_hand(self, task_id: str) -> tuple[Staged, ...]:
-        return tuple(one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """What a person should know of a change before they decide: does it compile, marks."""
         found = compile_check.compile_alone(change, self.workplace)
         return (*found, *suppressions.marker_findings(change, self.current(change.path)))
-
-    def _in_project(self, change: Change) -> tuple[Finding, ...]:
-        return compile_check.compile_in_project(change, self.workplace)
 
     def _change(self, path: str, content: bytes) -> Change:
         refusal = check_path(path, _PLAIN)

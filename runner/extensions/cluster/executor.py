@@ -435,7 +435,8 @@ class ClusterRemote:
         if (exposed := self._find_exposing(assignment, site, suspects)) is not None:
             return _refuse(outcome, exposed)
         carried = replace(assignment, implementer=None, carried=outcome.changes)
-        if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
+        keeps = self.dispatch.cluster.keeps_secrets
+        if any(one.task.held_out_files or (one.secrets and not keeps) for one in suspects.traced):
             return join_others(outcome, (others(carried, site, suspects),), suspects, assignment)
         try:
             answers = ask_workers(

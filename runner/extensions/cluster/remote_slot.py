@@ -275,8 +275,7 @@ def with_implementer(assignment: Assignment, settings: Settings) -> Assignment:
 
 def others(assignment: Assignment, site: WorkerContext, suspects: Suspects) -> Others:
     """Tests of other tasks on what is carried, in a tree made from nothing but that."""
-    site.reset(assignment.base)
-    site.scratch.apply(assignment.carried)
+    site.lay_out(assignment.base, assignment.carried)
     context = make_gate_context(assignment, site, proposal_of(assignment))
 
     def on_started(check: Check) -> None:

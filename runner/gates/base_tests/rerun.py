@@ -141,7 +141,9 @@ class BaseComparison:
             return
         # what moved or went away may pass there since nobody finds it any more
         kept = self.support.touches and all(one.content for one in self.support.landed)
-        certain = old.passed and kept and not _leaves_out(now)
+        # Of tests that do not count it is asked whether they did before.
+        left_out = any(word in ("skipped", "xfailed") for _, word, _ in now.tests or ())
+        certain = old.passed and kept and not left_out
         before = old if certain else self._before(line)
         if before is not None:
             yield from self._compare(line, before, old, now)
@@ -271,11 +273,6 @@ def _file_of(word: str) -> str:
     if "/" not in path and re.fullmatch(r"[A-Za-z_][\w.]*", path) and not path.endswith(".py"):
         path = path.replace(".", "/") + ".py"
     return path if holds_tests(path) else ""
-
-
-def _leaves_out(now: BaseResult) -> bool:
-    """Whether tests do not count that are there: then it is asked whether they did before."""
-    return any(word in ("skipped", "xfailed") for _, word, _ in now.tests or ())
 
 
 def _names(line: str, path: str) -> bool:

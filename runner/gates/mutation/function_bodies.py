@@ -290,7 +290,8 @@ def _leaves(root: Node, grammar: Grammar, function: Node | None) -> Iterator[str
     left = [root]
     while left:
         node = left.pop()
-        if node.type in grammar.left_out or (node.type == "import_statement" and _is_type(node)):
+        parts = {one.type for one in node.children} if node.type == "import_statement" else ()
+        if node.type in grammar.left_out or "type" in parts:
             continue
         inner = function is not None and node != root and node.type in grammar.functions
         if inner and (node.child_by_field_name("name") or _takes_name(node, grammar)):
@@ -298,10 +299,6 @@ def _leaves(root: Node, grammar: Grammar, function: Node | None) -> Iterator[str
         if not node.children:
             yield _text(node)
         left += reversed(node.children)
-
-
-def _is_type(node: Node) -> bool:
-    return any(child.type == "type" for child in node.children)
 
 
 def _is_test(node: Node) -> bool:

@@ -101,8 +101,7 @@ _FOLDER = "phases"
 
 def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
     """Run the gates on an unfinished tree: failures are reported, and refuse nothing yet."""
-    site.reset(assignment.base)
-    site.scratch.apply(outcome.changes)
+    site.lay_out(assignment.base, outcome.changes)
     context = make_gate_context(assignment, site, outcome)
     results: list[Proved] = []
     for check in commands.checks(assignment.task, site.settings):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.held_out import author, proof
     from runner.held_out.site import HeldOutSite
-    from runner.model import Change, Outcome, Task
+    from runner.model import Change, Outcome
     from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext
 else:
@@ -82,15 +82,15 @@ def prove_held_out(
     held_out_context = proof.HeldOutContext(
         part=assignment.held_out,
         contents=contents,
-        gates=replace(context, proofs=proven.proofs),
+        gates=replace(context, proofs=proven.proofs, former=site.former(assignment)),
         workspaces=here.workspaces,
         results=results,
-        lay_out=partial(_lay_out, assignment, site),
+        lay_out=partial(site.lay_out, assignment.base),
         environment=partial(_environment, assignment, site, here),
         has_author=bool(task.test_author and assignment.implementer),
         passed_on_base=here.passed_on_base,
         inspect=partial(_inspect, assignment, site, contents),
-        named=_find_named(here, task),
+        named=here.find_named(task),
     )
     with measure_stage(assignment, site, HELD_OUT):
         found = proof.prove(held_out_context)
@@ -152,16 +152,6 @@ def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) ->
     )
 
 
-def _find_named(here: HeldOutSite, task: Task) -> dict[str, tuple[str, ...]]:
-    """Return by test id the acceptance ids that a separate author names for it."""
-    records = (here.store.record_of(task.id, one.path) for one in task.held_out_files)
-    found: dict[str, tuple[str, ...]] = {}
-    for item, tests in (row for record in records for row in record.items):
-        for test in tests:
-            found[test] = (*found.get(test, ()), item)
-    return found
-
-
 def _make_rows(
     found: proof.HeldOutProof, assignment: Assignment, here: HeldOutSite
 ) -> Iterator[AcceptanceRow]:
@@ -217,11 +207,6 @@ def _scan(path: str, content: bytes) -> Iterator[Finding]:
     for one in scan_file(content, path).findings if path.endswith(".py") else ():
         if one.severity != "low":  # an assertion is one of these
             yield Finding(HELD_OUT, one.rule, path, one.line, severity=Severity.WARNING)
-
-
-def _lay_out(assignment: Assignment, site: WorkerContext, changes: tuple[Change, ...]) -> None:
-    site.reset(assignment.base)
-    site.scratch.apply(changes)
 
 
 def _environment(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import field, replace
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ from runner import effects
 from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.coverage.instrument import data_folder, make_empty_folder
+from runner.held_out.part import split_task
 from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
+from runner.model.words import NOT_VERIFIED_HERE
 from runner.run.landing.own_work import Landings, OwnWork, own_work
 from runner.run.proof.verification import Verified, as_known, inspect, key_of
 from runner.run.workers import WorkerPool
@@ -181,7 +184,7 @@ class Inspection:
         folder = f"verify/{'all' if shared else one.task.id}"
         return make_context(
             site,
-            one.task,
+            split_task(one.task, lambda path: site.before(self.head, path) is not None)[0],
             environ=self.environ,
             logs=(site.logs / folder, f"{site.logs_shown}/{folder}"),
             before=lambda path: site.before(self.head, path),
@@ -232,6 +235,7 @@ def make_context(
         before=before,
         base=base,
         kept=site.kept,
+        prove_held_out=partial(site.prove_stored, base),
     )
 
 
@@ -287,8 +291,12 @@ def differences(
 
     `covered` is the coverage before and now.
     """
-    old = {proof.id: proof for proof in before if proof.kind not in _OF_A_CHANGE}
-    new = {proof.id: proof for proof in now if proof.kind not in _OF_A_CHANGE}
+    now = tuple(now)
+    unrun = {proof.id for proof in now if proof.note == NOT_VERIFIED_HERE}
+    old, new = (
+        {one.id: one for one in some if one.kind not in _OF_A_CHANGE and one.id not in unrun}
+        for some in (before, now)
+    )
     return (
         *(
             Difference(one.id, f"was {_format_ending(one)} and is no longer required")

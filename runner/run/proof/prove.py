@@ -41,8 +41,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
     """
     ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
     if ran_something and outcome.changes:
-        site.reset(assignment.base)
-        site.scratch.apply(outcome.changes)
+        site.lay_out(assignment.base, outcome.changes)
     context = replace(make_gate_context(assignment, site, outcome), former=site.former(assignment))
 
     def tell(event: Happening) -> None:
@@ -144,8 +143,7 @@ def _lane(
         if other is None:
             yield None
             return
-        other.reset(assignment.base)
-        other.scratch.apply(outcome.changes)
+        other.lay_out(assignment.base, outcome.changes)
         context = replace(make_gate_context(assignment, other, outcome), cancelled=own.cancelled)
         yield Helper(context, lambda: lanes.may_go_on)
 
@@ -192,6 +190,7 @@ def make_context(
         red_first=assignment.red_first,
         taken_back=assignment.taken_back,
         revised=assignment.revised,
+        prove_held_out=partial(site.prove_stored, assignment.base),
     )
 
 
@@ -209,10 +208,8 @@ def _on_base(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, changes: tuple[Change, ...]
 ) -> Iterator[None]:
     """While entered, the scratch tree is the base with `changes`; then the proposal again."""
-    site.reset(assignment.base)
-    site.scratch.apply(changes)
+    site.lay_out(assignment.base, changes)
     try:
         yield
     finally:
-        site.reset(assignment.base)
-        site.scratch.apply(outcome.changes)
+        site.lay_out(assignment.base, outcome.changes)

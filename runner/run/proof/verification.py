@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.errors import ExitCode
 from runner.gates.registry import FAMILIES, CheckFamily
 from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, Network, Proof, Severity, Verdict
+from runner.model.words import HELD_OUT_MISSING
 from runner.model.work import UNREAD
 from runner.run.permission_prompts import APPROVED, MORE
 from runner.secrets.redact import redact
@@ -73,6 +75,11 @@ class Inspected:
         )
 
     @property
+    def unrun(self) -> tuple[Finding, ...]:
+        """Why held-out contracts could not run: this machine does not have their files."""
+        return tuple(one for one in self.findings if one.check == HELD_OUT_MISSING)
+
+    @property
     def failing(self) -> tuple[str, ...]:
         """The checks that did not pass, each once."""
         bad = [proof.id for proof in self.proofs if proof.verdict not in _GOOD]
@@ -117,6 +124,18 @@ class Verified:
     def passed(self) -> bool:
         """Whether nothing falls short."""
         return not self.shortfalls
+
+    @property
+    def unrun(self) -> tuple[Finding, ...]:
+        """Why held-out contracts could not run: they neither passed nor failed."""
+        return tuple(finding for one in self.tasks for finding in one.unrun)
+
+    @property
+    def code(self) -> ExitCode:
+        """1 where something falls short, 3 where a contract could not run on this machine."""
+        if not self.passed:
+            return ExitCode.FAILED
+        return ExitCode.PERSON if self.unrun else ExitCode.OK
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,14 @@ def lies_somewhere(workplace, where):
         assert workplace.git("show", f"{commit}:shop.py") == RIGHT["shop.py"].strip("\n"), where
 
 
-@pytest.mark.parametrize("shard", range(2))
-def test_held_out_files_are_in_the_store_or_landed_after_each_kill(
-    workplace, monkeypatch, tmp_path, shard
-):
+def lies_in_the_store_alone(workplace, where):
+    assert store_of(workplace).read("TASK-001", TESTS) == HELD_OUT.encode(), where
+    assert workplace.git("log", "--all", "--format=%H", "--", TESTS) == "", where
+    assert not workplace.has(TESTS), where
+
+
+def stop_at_effects(workplace, monkeypatch, tmp_path, shard, look):
+    """Yield where each run was stopped, once another run has finished its work."""
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     planned(workplace, blocks={"shop.py": RIGHT["shop.py"], VISIBLE: RIGHT[VISIBLE]})
     saved = tmp_path / "saved"
@@ -72,11 +76,27 @@ def test_held_out_files_are_in_the_store_or_landed_after_each_kill(
             shutil.copytree(saved / name, folder, symlinks=True)
         where = f"stopped before effect {k} of {total}"
         assert run_in_a_child(workplace, Stop(k)) in (STOPPED, 0), where
-        lies_somewhere(workplace, where)
+        look(workplace, where)
         ended = workplace.run()
         assert ended.code == 0, f"{where}: {ended.said}"
-        assert workplace.read(TESTS) == HELD_OUT, where
         assert workplace.dirt == [], where
-        assert not list(store_of(workplace).folder_of("TASK-001").rglob("*.py")), where
         workspaces = store_of(workplace).base.parent / "workspaces"
         assert not list(workspaces.iterdir()), where
+        yield where
+
+
+@pytest.mark.parametrize("shard", range(2))
+def test_held_out_files_are_in_the_store_or_landed_after_each_kill(
+    workplace, monkeypatch, tmp_path, shard
+):
+    for where in stop_at_effects(workplace, monkeypatch, tmp_path, shard, lies_somewhere):
+        assert workplace.read(TESTS) == HELD_OUT, where
+        assert not list(store_of(workplace).folder_of("TASK-001").rglob("*.py")), where
+
+
+@pytest.mark.parametrize("shard", range(2))
+def test_kept_files_are_in_the_store_alone_after_each_kill(workplace, monkeypatch, tmp_path, shard):
+    monkeypatch.setenv("RUNNER_HELD_OUT_LAND", "false")
+    look = lies_in_the_store_alone
+    for where in stop_at_effects(workplace, monkeypatch, tmp_path, shard, look):
+        look(workplace, where)
