@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.gates.test_paths import find_named, is_named_support, is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Network, Proof, Verdict, digest_of
+from runner.model import Finding, Network, Proof, Severity, Verdict, digest_of
 from runner.model.work import CUT_OFF
 from runner.plan.shell.shell_commands import starts_no_program
 from runner.process.base import Command, Ended
@@ -148,6 +148,27 @@ class CheckResult(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeOrigin:
+    """Who made a change, and from what."""
+
+    reviewed: bool = True
+    """Whether a person wrote the change, or will have seen it before it lands."""
+    by_person: bool = False
+    """Whether a person wrote the change themselves."""
+    red_first: bool = False
+    """Whether a test should fail on the tree without the implementation."""
+    taken_back: tuple[Change, ...] = ()
+    """What takes back the changes at the base that have not landed."""
+    revised: bool = False
+    """Whether what is to be built was changed since the task landed what `former` says."""
+
+    @property
+    def question(self) -> Severity:
+        """How grave a question is: to a person who wrote the change, it is a warning."""
+        return Severity.WARNING if self.by_person else Severity.QUESTION
+
+
+@dataclass(frozen=True, slots=True)
 class GateContext:
     """Where a task's checks run, and what they are about."""
 
@@ -183,20 +204,11 @@ class GateContext:
     """Paths in which the base differs from an earlier tree; None where that is not known."""
     proofs: tuple[Proof, ...] = ()
     """The proofs of the checks before this one."""
-    reviewed: bool = True
-    """Whether a person wrote the change, or will have seen it before it lands."""
-    by_person: bool = False
-    """Whether a person wrote the change themselves: what would be a question is a warning."""
-    red_first: bool = False
-    """Whether a test should fail on the tree without the implementation."""
-    taken_back: tuple[Change, ...] = ()
-    """What takes back the changes at the base that have not landed."""
+    origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     observed: tuple[Observed, ...] = ()
     """What the tests of the checks before this one ran."""
     refused: bool = False
     """Whether a check before this one refuses already."""
-    revised: bool = False
-    """Whether what is to be built was changed since the task landed what `former` says."""
     memory: ProofMemory | None = None
     """What passed in this run, for others that ask the same of the same tree."""
     prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible

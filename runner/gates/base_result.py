@@ -195,7 +195,7 @@ def _evaluate_unable(trial: CheckRun, how: str, context: GateContext) -> Proved:
     is_excusable = not (context.settings.strict or _is_own(trial.check, context))
     if not (is_excusable and _was_unable(trial.check, how, context)):
         return refused
-    asks = how == TESTS and context.changes and not context.by_person
+    asks = how == TESTS and context.changes and not context.origin.by_person
     finding = Finding(
         check=UNRUN,
         message=f"`{redact(trial.check.command)}` {_why_unable(trial, how)}",

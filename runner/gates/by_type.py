@@ -51,11 +51,11 @@ def _find_changed_tests(context: GateContext, kind: TypeReading) -> Iterator[Fin
     One that the task lists exactly only warns where a person wrote the change or will see it; one
     that the plan says to change, by its path, is what was asked for.
     """
-    refusal = Severity.ERROR if context.by_person else Severity.QUESTION
+    refusal = Severity.ERROR if context.origin.by_person else Severity.QUESTION
     for change in context.changes:
         if change.action is Action.CREATE or not is_test_path(change.path):
             continue
-        lenient = context.reviewed and is_excused(change.path, context.task)
+        lenient = context.origin.reviewed and is_excused(change.path, context.task)
         lenient = lenient or change.path in context.task.changes_tests
         verb = "deletes" if change.action is Action.DELETE else "changes"
         yield Finding(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.script_targets import behind, behind_one
 from runner.lazy_pattern import regex
-from runner.model import Finding, Severity
+from runner.model import Finding
 from runner.plan.shell import exit_status
 from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.shell_commands import commands_of
@@ -38,14 +38,13 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
     """Each such script: a question, or to a person who wrote the change a warning."""
     if check.task or check.fails:
         return ()
-    severity = Severity.WARNING if context.by_person else Severity.QUESTION
     return tuple(
         Finding(
             check=check.id,
             message=f"`{by[:_SHOWN]}` in {_name(place)} ignores a failure:"
             f" what {check.id} runs cannot fail",
             path=place[0],
-            severity=severity,
+            severity=context.origin.question,
             hint=f"remove `{by[:_SHOWN]}`, or have the test contract run the tests directly",
         )
         for place, by in _lost_in(check.command, context.after)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.test_paths import find_tests
 from runner.lazy_dataclass import dataclass
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.languages.base import NamedTest
 
+    Bodies: TypeAlias = Mapping[str, list[tuple[str, NamedTest]]]
+    """Path and body of tests, by their last name."""
+
 _LAST = regex(r"(?:::|\.| > | \u203a |/)")
 _PLACE = regex(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
 """Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
 ASKED_FOR = "required by the plan"
-_NOWHERE: frozenset[str] = frozenset()
 
 
 def last_of(test: str) -> str:
@@ -40,11 +42,8 @@ class Meaning:
     """Paths, ids or globs that the plan's `Changes tests:` names."""
     revised: frozenset[str]
     """Files with tests of the task itself, whose section was changed since they landed."""
-    old: Mapping[str, frozenset[NamedTest]]
-    """Tests before, by their last name."""
-    new: Mapping[str, frozenset[NamedTest]]
-    places: Mapping[str, frozenset[str]]
-    """Files that held a test before, by its last name: many a tool tells none."""
+    old: Bodies
+    new: Bodies
 
     @classmethod
     def of(cls, context: GateContext) -> Meaning:
@@ -52,15 +51,15 @@ class Meaning:
         tests = [one for one in context.changes if context.is_test(one.path)]
         return cls(
             named=context.task.changes_tests,
-            revised=frozenset(context.former) if context.revised else frozenset(),
-            old=_bodies((one.path, context.before(one.path)) for one in tests),
-            new=_bodies((one.path, one.content) for one in tests),
-            places=_find_places((one.path, context.before(one.path)) for one in tests),
+            revised=frozenset(context.former) if context.origin.revised else frozenset(),
+            old=_find_bodies((one.path, context.before(one.path)) for one in tests),
+            new=_find_bodies((one.path, one.content) for one in tests),
         )
 
     def of_test(self, test: str, file: str) -> str:
         """Return why a person knows of a lost test already; empty where nobody does."""
-        files = frozenset({file}) if file else self.places.get(last_of(test), _NOWHERE)
+        places = (path for path, _ in self.old.get(last_of(test), ()))  # many a tool tells no file
+        files = frozenset({file} if file else places)
         own = bool(files) and files <= self.revised
         named = any(_is_named(pattern, test, files) for pattern in self.named)
         return ASKED_FOR if own or named else ""
@@ -71,14 +70,12 @@ class Meaning:
         Several may have become one with cases.
         """
         names = frozenset(map(last_of, fresh))
-        now = [
-            body for name, bodies in self.new.items() if _is_one_of(name, names) for body in bodies
-        ]
-        codes = {body.code for body in now}
+        now = (bodies for name, bodies in self.new.items() if _is_one_of(name, names))
+        codes = {body.code for bodies in now for _, body in bodies}
         return frozenset(
             test
             for test in gone
-            if any(body.code in codes for body in self.old.get(last_of(test), ()))
+            if any(body.code in codes for _, body in self.old.get(last_of(test), ()))
         )
 
 
@@ -104,17 +101,9 @@ def _meets(text: str, pattern: str) -> bool:
     return pattern.count("*") <= _MOST_WILDCARDS and fnmatchcase(text, pattern)
 
 
-def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[NamedTest]]:
-    found: dict[str, set[NamedTest]] = {}
+def _find_bodies(files: Iterable[tuple[str, bytes | None]]) -> Bodies:
+    found: dict[str, list[tuple[str, NamedTest]]] = {}
     for path, content in files:
         for test in find_tests(path, content) or ():
-            found.setdefault(last_of(test.name), set()).add(test)
-    return {name: frozenset(bodies) for name, bodies in found.items()}
-
-
-def _find_places(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for path, content in files:
-        for name in _bodies([(path, content)]):
-            found[name] = found.get(name, _NOWHERE) | {path}
+            found.setdefault(last_of(test.name), []).append((path, test))
     return found

@@ -217,11 +217,10 @@ def _prove(family: CheckFamily, check: Check, context: GateContext) -> Proved:
     try:
         return family.prove(check, context)
     except RecursionError:
-        looks = Severity.WARNING if context.by_person else Severity.QUESTION
         finding = Finding(
             check=check.id,
             message="the changed code is nested too deeply to check",
-            severity=Severity.ERROR if check.command else looks,
+            severity=Severity.ERROR if check.command else context.origin.question,
             hint="split deeply nested calls, sums and else-ifs",
         )
         return Proved(None, (finding,))

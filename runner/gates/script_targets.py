@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.model import Finding, Severity
+from runner.model import Finding
 from runner.plan.shell.programs import SHELLS, command_path, is_script_word, program_of
 from runner.plan.shell.shell_commands import commands_of
 from runner.secrets.redact import redact
@@ -51,7 +51,7 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
             check=CHECK,
             message=f"a command of {check.id} changed: {_shorten(text)} {_became(after, place)}",
             path=place[0],
-            severity=Severity.WARNING if context.by_person else Severity.QUESTION,
+            severity=context.origin.question,
             hint="leave the command unchanged, or name the part of the plan that requires this",
         )
         for place, text in before.items()

@@ -169,6 +169,6 @@ def _finding(one: _Unrun, context: GateContext) -> Finding:
         message=f"{one.what} never ran: no test contract reaches it",
         path=one.path,
         line=one.line,
-        severity=Severity.QUESTION if one.asks and not context.by_person else Severity.WARNING,
+        severity=context.origin.question if one.asks else Severity.WARNING,
         hint="have a test contract run it, or remove it",
     )

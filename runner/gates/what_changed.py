@@ -40,7 +40,7 @@ def find_facts(context: GateContext) -> tuple[Fact, ...]:
 
 
 def _make_finding(fact: Fact, context: GateContext) -> Finding:
-    asks = fact.asks and not context.by_person
+    asks = fact.asks and not context.origin.by_person
     return Finding(
         check=WHAT_CHANGED,
         message=fact.message,

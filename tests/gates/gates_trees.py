@@ -7,7 +7,7 @@ from dataclasses import replace
 from gates_bench import a_bench, a_task
 
 from runner.config.settings import Settings
-from runner.gates.base import Check
+from runner.gates.base import ChangeOrigin, Check
 from runner.model import Action, Change, Level, digest_of
 from runner.process.limits import Limits
 
@@ -15,6 +15,9 @@ from runner.process.limits import Limits
 def a_check(command, *, id_="TC-001", seconds=30, **fields):
     limits = fields.pop("limits", Limits(seconds, seconds, seconds))
     return Check(id=id_, kind="test", command=command, limits=limits, level=Level.UNIT, **fields)
+
+
+ORIGIN = ("reviewed", "by_person", "red_first", "taken_back", "revised")
 
 
 def a_gate(command, name="lint", **fields):
@@ -68,8 +71,10 @@ def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, s
         finally:
             put(tree, after)
 
+    mine = {name: fields.pop(name) for name in ORIGIN if name in fields}
     told = replace(
         context,
+        origin=ChangeOrigin(**mine),
         place=replace(context.place, start=start),
         task=task or a_task(),
         settings=settings or Settings(),

@@ -9,7 +9,7 @@ from gates_trees import a_story
 
 from runner.config.settings import Settings
 from runner.gates import commands, contract_tests
-from runner.gates.base import Check
+from runner.gates.base import ChangeOrigin, Check
 from runner.gates.registry import checks_of, prove_all
 from runner.model import Contract, GateSpec, Level, Network, TestContract, Verdict
 from runner.process.limits import Limits
@@ -220,7 +220,7 @@ def test_code_that_is_nested_too_deep_is_a_question_and_no_crash(tmp_path, inner
         for one in prove_all(task, settings(), context, started=print, completed=print).findings
     ]
     assert ("question", "the changed code is nested too deeply to check") in told
-    own = replace(context, by_person=True)
+    own = replace(context, origin=ChangeOrigin(by_person=True))
     found = prove_all(task, settings(), own, started=print, completed=print).findings
     assert not any(one.refuses for one in found if "nested too deep" in one.message)
 

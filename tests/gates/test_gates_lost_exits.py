@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner.gates.base import Check
+from runner.gates.base import ChangeOrigin, Check
 from runner.gates.lenient_scripts import can_fail, findings
 from runner.model import Level, Severity, TestContract
 from runner.plan.shell.exit_status import no_proof_in
@@ -38,7 +38,7 @@ def test_a_contract_that_loses_its_exit_is_refused_with_a_rewrite(line, by, righ
 
 
 def ask(command, files):
-    tree = SimpleNamespace(by_person=False, after=files.get)
+    tree = SimpleNamespace(origin=ChangeOrigin(), after=files.get)
     return findings(Check("TC-001", "test", command, Limits(1, 1, 1)), tree)
 
 

@@ -8,6 +8,7 @@ from gates_trees import a_check, a_story
 
 from runner.config.settings import Settings
 from runner.gates import contract_tests
+from runner.gates.base import ChangeOrigin
 from runner.gates.mutation import red_first
 
 PYTEST = "PYTHONPATH=. python -m pytest -q -p no:cacheprovider tests"
@@ -74,7 +75,8 @@ def test_the_next_attempt_does_not_pay_again_until_the_tests_change(tmp_path):
 def test_nothing_runs_where_it_is_not_asked(tmp_path):
     context, visits = a_story(tmp_path, {}, CODE | IDLE)
     assert red_first.findings((a_check(PYTEST),), context, stub_noticed=False) == ()
-    assert red_first.findings((), replace(context, red_first=True), stub_noticed=False) == ()
+    required = replace(context, origin=ChangeOrigin(red_first=True))
+    assert red_first.findings((), required, stub_noticed=False) == ()
     assert visits == []
 
 

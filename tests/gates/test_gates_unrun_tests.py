@@ -8,7 +8,7 @@ from coverage_bench import Yard
 from gates_bench import a_bench, a_task, own_check
 
 from runner.gates import unrun_tests
-from runner.gates.base import Check
+from runner.gates.base import ChangeOrigin, Check
 from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome, TestResult, TestResults
 from runner.gates.test_paths import find_tests
@@ -54,7 +54,7 @@ def said(folder, path, text, *rows, before=None, command="npx vitest run", by_pe
         task=a_task(outputs=("any",), test_contracts=(contract,)),
         changes=(change,),
         before=lambda _path: before,
-        by_person=by_person,
+        origin=ChangeOrigin(by_person=by_person),
         ran={"TC-001": _Ran(*rows)},
     )
     check = own_check("unrun_tests", context)
@@ -161,7 +161,6 @@ def test_a_test_none_of_whose_assertions_ran_is_a_question(tmp_path, text, ran, 
         task=a_task(outputs=("any",), test_contracts=(contract,)),
         changes=(change,),
         before=lambda _path: before,
-        by_person=False,
         observed=(Observed("TC-001", "", PATH, digest_of(content), ran),) if ran else (),
     )
     check = own_check("unrun_tests", context)

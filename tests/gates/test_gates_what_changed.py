@@ -1,7 +1,5 @@
 """What a change does besides its task is asked of a person, or noted for whoever reviews it."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_task, checks_of_family, own_check
 from gates_trees import a_story
@@ -20,8 +18,7 @@ AFTER = BEFORE | {"shop/price.py": BEFORE["shop/price.py"].replace("iso", "us")}
 
 def found(folder, after, **fields):
     task = a_task(outputs=("shop/**",), **fields.pop("task", {}))
-    context, _ = a_story(folder, BEFORE, after, task=task)
-    context = replace(context, **fields)
+    context, _ = a_story(folder, BEFORE, after, task=task, **fields)
     check = own_check("what_changed", context)
     return what_changed.prove(check, context).findings
 

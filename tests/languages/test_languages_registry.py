@@ -204,6 +204,7 @@ MAY_NAME = {
     "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
     "gates/base_tests/test_support.py": "settings of test tools that name what is loaded first",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
+    "gates/test_paths.py": "settings of test tools that name what is loaded first",
     "gates/mutation/red_first.py": "ids of tests are known of pytest",
     "gates/open_watch.py": "a compiled copy of a module is read in its place",
     "run/proof/held_out.py": "held-out tests are of Python",

@@ -197,7 +197,7 @@ class BaseComparison:
 
     def _before(self, line: Check) -> BaseResult | None:
         """How they ended before this change and those it stands on; None: that is not known."""
-        seen = earlier(line, self.context, self.context.taken_back)
+        seen = earlier(line, self.context, self.context.origin.taken_back)
         return seen if seen is not None and (seen.passed or seen.tests) else None
 
     def _compare(
@@ -261,7 +261,7 @@ class BaseComparison:
             severity, hint = Severity.WARNING, "check what it expects now"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
-        elif self.context.by_person and is_excused(one.file, self.context.task):
+        elif self.context.origin.by_person and is_excused(one.file, self.context.task):
             severity, hint = Severity.WARNING, "check that it is intended"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=check.id, message=message, path=path, severity=severity, hint=hint)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base_result import earlier
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions, functions_in
 from runner.impact.python_blocks import spans_in
-from runner.model import Action, Change, Finding, Severity, digest_of
+from runner.model import Action, Change, Finding, digest_of
 from runner.model.grades import is_code
 from runner.plan.task_types import classify
 
@@ -79,7 +79,7 @@ def findings(
 
     Else one question where none of them fails.
     """
-    if not context.red_first:
+    if not context.origin.red_first:
         return ()
     if context.task.red_first or context.settings.red_first == "always":
         passing = [one for one in checks if _passes_before(one, context)]
@@ -88,9 +88,9 @@ def findings(
         return ()
     if not all(_passes_before(one, context) for one in checks):
         return ()
-    severity = Severity.WARNING if context.by_person else Severity.QUESTION
+    message = "no test fails without this change"
     hint = "add a test of what the change adds: it must fail without the change"
-    return (Finding(CHECK, "no test fails without this change", severity=severity, hint=hint),)
+    return (Finding(CHECK, message, severity=context.origin.question, hint=hint),)
 
 
 def _passes_before(check: Check, context: GateContext) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.gates import shim
-from runner.gates.base import GateContext
+from runner.gates.base import ChangeOrigin, GateContext
 from runner.gates.check_run import standing_key
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
@@ -150,9 +150,8 @@ def _lane(
 
 def make_gate_context(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
-    silent = not outcome.changes and _starts_no_program(assignment, site)
     environment = site.environment(assignment)
-    if not silent:
+    if outcome.changes or not _starts_no_program(assignment, site):
         environment |= shim.watch_environment(site.place, site.sandbox, environment)
     if site.memory is not None:
         ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
@@ -185,11 +184,13 @@ def make_context(
         kept=site.kept,
         find_differing=site.scratch.find_differing,
         memory=site.memory,
-        reviewed=assignment.reviewed,
-        by_person=assignment.by_person,
-        red_first=assignment.red_first,
-        taken_back=assignment.taken_back,
-        revised=assignment.revised,
+        origin=ChangeOrigin(
+            reviewed=assignment.reviewed,
+            by_person=assignment.by_person,
+            red_first=assignment.red_first,
+            taken_back=assignment.taken_back,
+            revised=assignment.revised,
+        ),
         prove_held_out=partial(site.prove_stored, assignment.base),
     )
 
@@ -197,8 +198,7 @@ def make_context(
 def _starts_no_program(assignment: Assignment, site: WorkerContext) -> bool:
     """Whether nothing of a task's proof starts what a watch from outside could see."""
     task = assignment.task
-    gates = (*site.settings.gates_for(task.type), *task.gates)
-    lines = (*(one.command for one in task.test_contracts), *(one.command for one in gates))
+    lines = [one.command for one in checks_of(task, site.settings) if one.command]
     read = partial(site.before, assignment.base)
     return not task.contracts and all(starts_no_program(line, read) for line in lines)
 
