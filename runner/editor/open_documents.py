@@ -84,7 +84,7 @@ class OpenDocuments:
             return False
         try:
             plan = OpenPlan.open(file.with_name(PLANS[0]), self.environ)
-            named = plan.project.settings.task_graph
+            named = plan.project.settings.build.task_graph
             return bool(named) and (plan.root / named).resolve() == file.resolve()
         except RunnerError:
             return False

@@ -96,7 +96,7 @@ class OpenPlan:
     @property
     def prefixes(self) -> tuple[str, ...]:
         """Words that the settings allow before a task's number."""
-        return self.project.settings.id_prefixes
+        return self.project.settings.build.id_prefixes
 
     def change(self, text: SourceText) -> None:
         """Read another text; only what changed of it."""

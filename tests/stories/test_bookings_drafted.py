@@ -40,7 +40,9 @@ def test_a_wish_on_bookings_becomes_a_service_that_is_proven(workplace, tmp_path
         (home / f"answer-{number}").write_text(f"~~~~markdown draft\n{one}~~~~\n\n{asked}")
     settings = workplace.home / "config/runner/runner.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(f'command = "{sys.executable} {home}/agent.py"\nsandbox = "none"\n')
+    settings.write_text(
+        f'build.command = "{sys.executable} {home}/agent.py"\nsandbox.kind = "none"\n'
+    )
     workplace.commit({"README.md": "# Bookings\n"})
 
     said = workplace.runner("draft", "--trust", "people book rooms")

@@ -12,7 +12,7 @@ from runner.process.sandbox import choose_sandbox
 def bounded(workplace, monkeypatch):
     file = workplace.home / "config/runner/runner.toml"
     file.parent.mkdir(parents=True)
-    file.write_text('processors = 2\ndisk = "10GB"\nio = "50MB/s"\n')
+    file.write_text('limits.processors = 2\nlimits.disk = "10GB"\nlimits.io = "50MB/s"\n')
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, fields=(NO_PROOF,)))
     monkeypatch.setattr(cgroups, "our_grounds", Grounds)
     return workplace
@@ -32,13 +32,14 @@ def test_doctor_says_it_too(bounded):
 
 
 def test_a_repository_bounds_nothing(bounded):
-    bounded.write({"runner.toml": "processors = 64\n"})
+    bounded.write({"runner.toml": "limits.processors = 64\n"})
     shown = bounded.runner("settings")
     assert "processors is ignored: only your own settings" in shown.said
 
 
 @pytest.mark.parametrize(
-    "line", ["processors = 0", 'io = "50MB"', 'io = "fast/s"', 'disk = "much"']
+    "line",
+    ["limits.processors = 0", 'limits.io = "50MB"', 'limits.io = "fast/s"', 'limits.disk = "much"'],
 )
 def test_a_bound_that_is_none_is_refused_with_its_line(bounded, line):
     file = bounded.home / "config/runner/runner.toml"
@@ -61,4 +62,4 @@ def test_an_implementers_command_that_reads_what_the_sandbox_hides_is_told_the_s
     assert ended.code == 1, ended.said
     reports = [workplace.read(f"artifacts/build/reports/TASK-00{one}.md") for one in (1, 2)]
     for report in reports:
-        assert f'sandbox_read = ["{beside}"] in your own settings' in report
+        assert f'sandbox.read = ["{beside}"] in your own settings' in report

@@ -26,7 +26,7 @@ def test_changes_of_behaviour_are_built_and_named_as_meant_campaign(workplace, m
         for number, id_ in enumerate(ids, start=1)
     }
     script = Script(steps).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_JOBS", "2")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "2")
     tasks = [
         a_task(
             id_,

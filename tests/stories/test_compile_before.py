@@ -13,7 +13,7 @@ BAD = 'package shop\n\nconst Price int = "n"\n'
 @pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
 @pytest.mark.parametrize(
     ("code", "strict", "status"),
-    [(GOOD, "", "DONE"), (BAD, "", "BLOCKED"), (GOOD, "strict = true\n", "BLOCKED")],
+    [(GOOD, "", "DONE"), (BAD, "", "BLOCKED"), (GOOD, "proof.strict = true\n", "BLOCKED")],
     ids=["beside it", "one more", "strict counts it"],
 )
 def test_old_errors_of_the_compiler_refuse_nothing(workplace, code, strict, status):

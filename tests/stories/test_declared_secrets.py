@@ -47,7 +47,7 @@ def leaking(workplace, monkeypatch):
     monkeypatch.setenv("SHOP_KEY", VALUE)
     settings = workplace.home / "config/runner/runner.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('secrets = ["SHOP_KEY"]\n')
+    settings.write_text('sandbox.secrets = ["SHOP_KEY"]\n')
     workplace.write({"prints.py": PRINTS})
     return workplace
 

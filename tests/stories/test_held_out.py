@@ -26,7 +26,7 @@ FOURTH = {"shop.py": "def price(count):\n    return 1 + count + 1\n"}
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request, monkeypatch):
     """Each way in which commands are enclosed on this machine."""
-    monkeypatch.setenv("RUNNER_SANDBOX", request.param)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", request.param)
     return request.param
 
 
@@ -36,7 +36,7 @@ def notes(workplace):
 
 def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -57,7 +57,7 @@ def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
 
 def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monkeypatch):
     Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     planned(workplace)
     assert workplace.run().code == 0
     assert workplace.runner("undo", "TASK-001", "--yes").code == 0
@@ -72,7 +72,7 @@ def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monk
 
 def test_the_same_bytes_keep_their_grade_when_they_land_again(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     planned(workplace)
     assert workplace.run().code == 0
     assert workplace.runner("undo", "TASK-001", "--yes").code == 0
@@ -88,11 +88,11 @@ def test_the_same_bytes_keep_their_grade_when_they_land_again(workplace, monkeyp
 
 def test_an_attempt_that_could_read_the_files_counts_until_they_change(workplace, monkeypatch):
     Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
-    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_ROUNDS", "1")
     planned(workplace)
     assert workplace.run().code == 3
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     ended = workplace.runner("retry", "TASK-001")
     assert ended.code == 0, ended.said
     assert "not enclosed" in workplace.git("log", "--format=%B", "-n", "2")
@@ -110,8 +110,8 @@ def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
 
 
 def test_a_cluster_gets_no_held_out_bytes(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
-    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "off")
     script = "".join(
         f"import pathlib; pathlib.Path({path!r}).write_text({text!r})\n"
         for path, text in RIGHT.items()
@@ -126,7 +126,7 @@ def test_a_cluster_gets_no_held_out_bytes(workplace, monkeypatch):
 
 def test_wrong_work_hears_counts_and_items_alone(workplace, monkeypatch, sandbox):
     script = Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", sandbox)
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -286,7 +286,7 @@ def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
     wrong = {"shop.py": WRONG["shop.py"]}
     right = {"shop.py": RIGHT["shop.py"]}
     script = Script({"TASK-001": [writes(wrong), writes(right)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "always")
+    monkeypatch.setenv("RUNNER_PROOF_REQUIRE_PROOF", "always")
     planned(workplace, visible=())
     ended = workplace.run()
     assert ended.code == 0, ended.said

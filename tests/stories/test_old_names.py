@@ -106,12 +106,12 @@ def test_old_settings_are_read(shop, alone):
     folder = alone / "config" / "runner"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "runner.toml").write_text(
-        'skills_folders = ["skills", "more"]\n'
+        'skills.folders = ["skills", "more"]\n'
         '[[permission]]\ntool = "write"\npattern = "docs/**"\naction = "deny"\n'
         '[mcp.files]\ncommand = "true"\n'
     )
     settings = shop.runner("settings", "--json").document["settings"]
-    assert settings["skills_folders"]["value"] == ["skills", "more"]
+    assert settings["skills.folders"]["value"] == ["skills", "more"]
     assert "docs/**" in str(settings)
     assert "files" in str(settings["mcp"]["value"])
 

@@ -104,8 +104,8 @@ def a_group(monkeypatch, workplace, steps):
     )
     script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TWO}), *steps]})
     script.installed(monkeypatch)
-    monkeypatch.delenv("RUNNER_IMPLEMENTER")
-    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    monkeypatch.delenv("RUNNER_BUILD_IMPLEMENTER")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "off")
     workplace.plan(rule, reader)
     ended = workplace.run()
     assert ended.code == 0, ended.said

@@ -52,7 +52,7 @@ def test_who_implements_is_told_the_failing_test_and_mends_it(workplace):
 def test_it_halts_at_once_where_that_is_wanted(workplace, how):
     begun(workplace, mending())
     if how == "setting":
-        workplace.commit({"runner.toml": 'regression = "halt"\n'})
+        workplace.commit({"runner.toml": 'proof.regression = "halt"\n'})
     ended = workplace.run("--no-sandbox", *(["--regression", "halt"] if how == "flag" else []))
     assert ended.code == 4
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}

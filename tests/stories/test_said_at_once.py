@@ -15,7 +15,7 @@ TWO = a_task(
 
 @pytest.fixture
 def built(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE, TWO)
     assert workplace.run().code == 0
     return workplace
@@ -111,7 +111,7 @@ def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on
 
 
 def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(
         a_task(
             "TASK-001",
@@ -135,7 +135,7 @@ def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace
 
 @pytest.mark.parametrize(("word", "more"), [("apply", ()), ("reject", ("--reason", "say more"))])
 def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monkeypatch, word, more):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n", "b.txt": "b\n"}))
     assert workplace.run("--review", "prompt").code == 3
     assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED")
@@ -183,7 +183,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started", "TASK-001")) == 1
     assert "has 62,914,560 bytes; the limit for a file is 52,428,800" in said
-    step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
+    step = "raise limits.proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
     assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
 
 

@@ -138,7 +138,7 @@ def test_a_signal_that_ends_it_puts_the_terminal_back(workplace):
 
 
 def test_a_task_and_a_run_are_given_to_whoever_reviews_and_say_so(workplace, alone):
-    own_settings(alone, 'review_command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
+    own_settings(alone, 'review.command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
     tasks(workplace, "a", "b", "c")
     with begin(workplace, "-j", "1", RUNNER_REVIEW_COMMAND="") as terminal:
         terminal.until("[A]uto for the task, for the [R]un")
@@ -153,7 +153,7 @@ def test_a_task_and_a_run_are_given_to_whoever_reviews_and_say_so(workplace, alo
 
 
 def test_a_task_alone_is_given_away_and_the_next_one_is_asked(workplace, alone):
-    own_settings(alone, 'review_command = "true"\n')
+    own_settings(alone, 'review.command = "true"\n')
     tasks(workplace, "a", "b")
     with begin(workplace, "-j", "1") as terminal:
         heard = terminal.until("[w]ait?")
@@ -170,13 +170,13 @@ def test_a_task_alone_is_given_away_and_the_next_one_is_asked(workplace, alone):
 @pytest.mark.parametrize(
     ("fields", "files", "own", "why"),
     [
-        ((), {}, "", "no reviewer is set; set review_command"),
-        (("Review: prompt",), {}, 'review_command = "true"\n', "the plan sets Review: prompt"),
+        ((), {}, "", "no reviewer is set; set review.command"),
+        (("Review: prompt",), {}, 'review.command = "true"\n', "the plan sets Review: prompt"),
         (
             (),
-            {"runner.toml": 'review = "prompt"\n'},
-            'review_command = "true"\n',
-            "this repository's settings have review = prompt",
+            {"runner.toml": 'review.mode = "prompt"\n'},
+            'review.command = "true"\n',
+            "this repository's settings have review.mode = prompt",
         ),
     ],
 )
@@ -197,7 +197,7 @@ def test_what_others_tightened_is_not_given_away(workplace, alone, fields, files
 
 
 def test_a_control_file_is_still_asked_for_in_a_run_that_was_given_away(workplace, alone):
-    own_settings(alone, 'review_command = "true"\n')
+    own_settings(alone, 'review.command = "true"\n')
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["test -s a.txt"]),
         a_task(
@@ -275,7 +275,7 @@ def test_seven_agents_are_answered_with_three_keys(workplace, tmp_path, monkeypa
 
 def test_a_repository_that_wants_plans_read_offers_no_yes_to_all(workplace, monkeypatch):
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
-    workplace.commit({"runner.toml": 'plan_review = "prompt"\n'})
+    workplace.commit({"runner.toml": 'review.plan = "prompt"\n'})
     script = a_script(says(a_plan("a.txt")), "echo a > a.txt")
     workplace.write({"agent.sh": script})
     fields = (f"Implementer: {NAME}",)

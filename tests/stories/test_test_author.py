@@ -35,7 +35,7 @@ def a_round(lines=TESTS, path=FILE, say=None):
 @pytest.fixture
 def shop(workplace, alone, tmp_path, monkeypatch):
     """Sets an agent that writes tests, a command that implements, and a plan with two items."""
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def start(*rounds, **settings):
         context = tmp_path / "desk"

@@ -43,14 +43,14 @@ def test_what_nothing_landed_since_can_change_stands(three):
 
 @pytest.mark.parametrize(("setting", "ran"), [('"all"', 2), ("true", 2)])
 def test_all_of_it_runs_again_where_the_settings_ask_for_it(three, setting, ran):
-    three.commit({"runner.toml": f"verify_at_end = {setting}\n"})
+    three.commit({"runner.toml": f"proof.verify_at_end = {setting}\n"})
     assert three.run().code == 0
     assert verified(three) == [(True, ran, 0)]
 
 
 @pytest.mark.parametrize("setting", ['"never"', "false"])
 def test_nothing_runs_again_where_the_settings_say_never(three, setting):
-    three.commit({"runner.toml": f"verify_at_end = {setting}\n"})
+    three.commit({"runner.toml": f"proof.verify_at_end = {setting}\n"})
     assert three.run().code == 0
     assert verified(three) == []
 

@@ -53,7 +53,9 @@ def drafter(workplace, tmp_path_factory):
     program.write_text(SCRIPT.format(home=str(home)))
     settings = workplace.home / "config/runner"
     settings.mkdir(parents=True, exist_ok=True)
-    (settings / "runner.toml").write_text(f'command = "python3 {program}"\nsandbox = "none"\n')
+    (settings / "runner.toml").write_text(
+        f'build.command = "python3 {program}"\nsandbox.kind = "none"\n'
+    )
 
     class Canned:
         def says(self, *answers):
@@ -93,7 +95,7 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
     assert "+## TASK-008: Export bookings as CSV" in whole
     assert "+  - A1: a booking is a line" in whole
     with monkeypatch.context() as by_an_agent:
-        by_an_agent.setenv("RUNNER_IMPLEMENTER", "claude")
+        by_an_agent.setenv("RUNNER_BUILD_IMPLEMENTER", "claude")
         said = workplace.runner("review", "DRAFT-1").out
         assert "proposal: `- Test author: claude` in TASK-008 has another session" in said
     done = workplace.runner("approve", "1")

@@ -66,7 +66,7 @@ def list_artifacts(project: Project, run: str = "", *, remote: bool = False) -> 
     """
     if remote:
         return _list_store(project, run)
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return ()
     cursor = read_cursor(project)
     found: list[Listed] = []
@@ -187,7 +187,7 @@ def _read_metadata(project: Project, store: ArtifactStore, run: str) -> _Metadat
 
 
 def _open(project: Project) -> ArtifactStore:
-    name = project.settings.artifacts_store
+    name = project.settings.artifacts.store
     if not name:
         raise RunnerError(
             "no artifact store is set",

@@ -171,14 +171,14 @@ class _Building:
         return self.session.close_books(document, ids, code, push)
 
     def _begin(self) -> None:
-        settings = self.session.project.settings
-        branch = self.session.branch
+        settings, branch = self.session.project.settings, self.session.branch
+        chosen = (settings.build.jobs, settings.review.mode, settings.sandbox.kind)
         begin(
             self.session.journal,
             head=branch.commit or "",
             branch=branch.shown,
             plan=digest_of(self.reading.data),
-            settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+            settings=dict(zip(("jobs", "review", "sandbox"), map(str, chosen), strict=True)),
             included=self._list_included(),
         )
 
@@ -262,7 +262,7 @@ class _Building:
             workers=workers,
             claims=ResourceLocks(
                 capacities(settings.resources),
-                load_owned_paths(root, settings.id_prefixes),
+                load_owned_paths(root, settings.build.id_prefixes),
                 Agents.of(settings),
             ),
             preparation=preparation,
@@ -353,8 +353,9 @@ class _Building:
 
     def _make_workers(self) -> WorkerPool:
         session, settings = self.session, self.session.project.settings
-        inline = self.options.inline or settings.executor == INLINE
-        workers = make_workers(self._cluster, settings.jobs, self._workshop.site, inline=inline)
+        inline = self.options.inline or settings.cluster.executor == INLINE
+        site, jobs = self._workshop.site, settings.build.jobs
+        workers = make_workers(self._cluster, jobs, site, inline=inline)
         workers.tracer = self._tracer.trace
         session.lander.outdated = self._tracer.is_outdated
         self.interruption.wakes(workers.interrupt)
@@ -433,4 +434,5 @@ class _Building:
         """What writes statuses into the plan; it knows where they stand in the text just read."""
         project, reading = self.session.project, self.reading
         known = {reading.data: spans_of(reading.plan, reading.graph.places)}
-        return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes, known)
+        prefixes = project.settings.build.id_prefixes
+        return StatusWriter(project.root / project.plan_path, prefixes, known)

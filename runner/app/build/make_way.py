@@ -53,5 +53,5 @@ def _has_our_statuses_alone(
     changed = {id_: status for id_, status in now.items() if status != before[id_]}
     if any(status is not state.task(id_).status for id_, (status, _) in changed.items()):
         return False
-    prefixes = project.settings.id_prefixes
+    prefixes = project.settings.build.id_prefixes
     return set_statuses(committed, changed, prefixes=prefixes) == working

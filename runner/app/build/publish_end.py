@@ -1,4 +1,4 @@
-"""`publish_at = "end"`: what a run does with the remote once everything else of it is over.
+"""`git.publish_at = "end"`: what a run does with the remote once everything else of it is over.
 
 What moved there meanwhile is taken in, and proven with what was built, before the one push.
 """

@@ -397,7 +397,7 @@ class _Author:
 
     def _open_store(self) -> HeldOutStore:
         project = self.session.project
-        if not project.settings.held_out_dir:
+        if not project.settings.proof.held_out_dir:
             make_store_id(self.session.repository.folders.common)
         return project.held_out.store
 
@@ -427,7 +427,7 @@ class _Author:
         ]
         contract = f"TC-{max(numbers, default=0) + 1:03d}"
         lines = HeldOutLines(files, add=((contract, found.command),))
-        prefixes = project.settings.id_prefixes
+        prefixes = project.settings.build.id_prefixes
         data = write_held_out(reading.data, task.id, lines, prefixes)
         file = project.root / project.plan_path
         if not effects.write_file(file, data, expected=reading.data):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.config.loading import load_settings
 from runner.config.paths import Places
-from runner.config.settings import load_settings
 from runner.project import Project
 from runner.repo.head import find_git
 

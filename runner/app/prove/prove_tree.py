@@ -177,7 +177,7 @@ def prove_snapshot(
     """
     if not wanted:
         return ()
-    count = max(1, min(project.settings.jobs, len(wanted)))
+    count = max(1, min(project.settings.build.jobs, len(wanted)))
     with open_slots(project, repository, count) as opened:
         room = _Room(project, snapshot, observed)
         for site in opened.slots:

@@ -68,8 +68,8 @@ def publish_plan(project: Project, repository: Repository) -> None:
     target, head = Target.of(project), repository.find_head()
     if head.commit is None or RunLock(project.root / BUILD).holder() is not None:
         return
-    committed, prefixes = repository.blob(head.commit, target.path), project.settings.id_prefixes
-    if _blank(target.data, prefixes) == _blank(committed or b"", prefixes):
+    known, prefixes = repository.blob(head.commit, target.path), project.settings.build.id_prefixes
+    if _blank(target.data, prefixes) == _blank(known or b"", prefixes):
         return
     plan = _Plan(target.path, target.data)
     new = _push(project, repository, head, plan)
@@ -120,7 +120,7 @@ def read_base(project: Project, repository: Repository) -> frozenset[str]:
     began = repository.merge_base("HEAD", onto) if onto else None
     path = Target.of(project).path
     data = repository.blob(began, path) if began else None
-    plan = read_plan(data or b"", path, prefixes=project.settings.id_prefixes)
+    plan = read_plan(data or b"", path, prefixes=project.settings.build.id_prefixes)
     return frozenset(task.id for task in plan.tasks)
 
 

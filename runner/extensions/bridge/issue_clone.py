@@ -16,6 +16,7 @@ from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_prompt import file_wish
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
+from runner.config.paths import name_plan
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.builder import BuildFacts, CommandExit
 from runner.extensions.bridge.clone_plan import find_rows, place_inside, publish_plan, read_base
@@ -56,7 +57,6 @@ else:
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
-_NAMED = "RUNNER_TASK_GRAPH"
 _REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
 CLONE = "repository"
@@ -103,9 +103,9 @@ class IssueClone:
         variables = {
             name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
         }
-        if _NAMED in variables:  # as the source has it, from its own folder on
-            variables[_NAMED] = self.source.settings.task_graph
-        return {**variables, "RUNNER_PUBLISH": ORIGIN, "RUNNER_PUBLISH_AT": "task"}
+        if name_plan(variables):  # as the source has it, from its own folder on
+            variables["RUNNER_BUILD_TASK_GRAPH"] = self.source.settings.build.task_graph
+        return {**variables, "RUNNER_GIT_PUBLISH": ORIGIN, "RUNNER_GIT_PUBLISH_AT": "task"}
 
     # --- what it begins with ------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class IssueClone:
         An artifact store that is away does not fail it.
         """
         ended = self._go("verify", "--all", "--json")
-        if not ended.code and self._open().settings.artifacts_store:
+        if not ended.code and self._open().settings.artifacts.store:
             self._go("team", "artifacts", "push", "--quiet")
         return ended
 
@@ -336,7 +336,7 @@ def find_journal(folder: Path, inside: str) -> Path:
 
 def _read_plan(project: Project) -> Plan:
     target = Target.of(project)
-    return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    return read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
 
 
 def _read_section(project: Project, task: str) -> bytes:
@@ -360,7 +360,7 @@ def _is_refused_for(journal: Path, reason: str) -> bool:
 
 
 def _find_artifacts(project: Project) -> str:
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return ""
     cursor = artifact_export.read_cursor(project)
     whole = [run for run in cursor.ended if artifact_export.METADATA in cursor.stored.get(run, {})]

@@ -50,7 +50,7 @@ _KNOCK = 3.0
 
 def require_private(scheduler: Address, settings: Settings) -> None:
     """Raise RunnerError where code would go over a network that others may listen on."""
-    if scheduler.is_private or settings.insecure_cluster:
+    if scheduler.is_private or settings.cluster.insecure:
         return
     raise RunnerError(
         f"{scheduler} does not use TLS: others on the network can read your code "
@@ -74,16 +74,16 @@ def open_cluster(
     """
     settings = loaded.settings
     _require_library()
-    scheduler = addresses.scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.cluster.executor)
     if scheduler is not None:
         require_private(scheduler, settings)
     local = None
     certificates = local_cluster.Certificates(
-        settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key
+        settings.cluster.tls_ca, settings.cluster.tls_cert, settings.cluster.tls_key
     )
     if scheduler is None:
         _require_keys()
-        local = local_cluster.LocalCluster(settings.jobs, environ, settings.sandbox)
+        local = local_cluster.LocalCluster(settings.build.jobs, environ, settings.sandbox.kind)
         certificates = local.certificates
     try:
         tickets = lease.PendingResults(say)
@@ -91,7 +91,7 @@ def open_cluster(
             scheduler or local_address(local),
             certificates,
             tickets.hear,
-            open_network=settings.insecure_cluster,
+            open_network=settings.cluster.insecure,
             patience=patience,
         )
     except BaseException:
@@ -104,8 +104,8 @@ def open_cluster(
         if local is not None:
             local.close()
 
-    chosen = scheduler is None or loaded.sources.get("jobs") != "default"
-    slots = settings.jobs if chosen else max(cluster.threads, 1)
+    chosen = scheduler is None or loaded.sources.get("build.jobs") != "default"
+    slots = settings.build.jobs if chosen else max(cluster.threads, 1)
     cluster.prepare(slots)
     dispatch = remote_job.Dispatch(
         cluster, object_store.ObjectTransfer(repository), tickets, _ground(repository), say
@@ -130,10 +130,10 @@ def _ground(repository: Repository) -> message.Ground:
 def describe_cluster(settings: Settings) -> str:
     """What a run would work on, in words; nothing is started. Raises RunnerError."""
     _require_library()
-    scheduler = addresses.scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.cluster.executor)
     if scheduler is None:
         _require_keys()
-        return f"dask, {settings.jobs} workers on this machine"
+        return f"dask, {settings.build.jobs} workers on this machine"
     require_private(scheduler, settings)
     try:
         socket.create_connection((scheduler.host.strip("[]"), scheduler.port), _KNOCK).close()

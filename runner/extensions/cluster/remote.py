@@ -201,13 +201,13 @@ class ClusterRemote:
 
     def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
         """Why an attempt cannot be sent away; empty where it can."""
-        if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
+        if site.settings.review.at == "write" and assignment.review is ReviewMode.PROMPT:
             return "you review its writes while it runs"
         if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
             return "you review its plan while it runs"
         who = None if assignment.is_check else assignment.implementer
-        if site.settings.model_calls and who is not None and who.is_agent:
-            return "the limit model_calls works in one process only"
+        if site.settings.model.calls and who is not None and who.is_agent:
+            return "the limit model.calls works in one process only"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
             return "its secrets are sent only over TLS or loopback"
         return self._keep_included(site)
@@ -217,10 +217,10 @@ class ClusterRemote:
         files = site.included
         if files is None:
             return ""
-        if not site.settings.worktree_include_remote:
+        if not site.settings.sandbox.worktree_include_remote:
             return (
                 "it needs ignored files, which are not sent; to send them, set "
-                "worktree_include_remote = true in your own settings"
+                "sandbox.worktree_include_remote = true in your own settings"
             )
         if files.size > _MOST_SENT:
             most = format_size(_MOST_SENT)

@@ -96,7 +96,7 @@ class BuildWork:
     def go(self) -> WorkEnd:
         """Do it, and have the store say how it ended."""
         self._began = effects.monotonic()
-        pace = (self.settings.worker_beat, self.settings.worker_ttl)
+        pace = (self.settings.team.worker_beat, self.settings.team.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
         self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
         self.clone.stopped = self._wants_end
@@ -208,7 +208,7 @@ class BuildWork:
         """The ordinary run; where another one holds the branch still, it is waited for."""
         self._tasks = self.clone.list_tasks()
         self._note("analysis.completed", {"tasks": len(self._tasks)})
-        until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
+        until = effects.monotonic() + 2 * self.settings.git.lease_seconds + _LONGER
         while True:
             self._has_answered = False
             if self._share.left == 0.0:
@@ -221,7 +221,7 @@ class BuildWork:
             if ran.code != ExitCode.CONFLICT or effects.monotonic() > until:
                 return self._judge(ran)
             self.tell(f"{self.mine.short}: {ran.stderr.splitlines()[0] if ran.stderr else 'busy'}")
-            self._pause(self.settings.lease_seconds / 5)
+            self._pause(self.settings.git.lease_seconds / 5)
             if not self.clone.catch_up():  # it is made anew by the next claim, on its branch
                 return self._put_off(ran.stderr)
 
@@ -327,7 +327,7 @@ class BuildWork:
         try:
             while self._copy.step(self.store, self.mine, self._tasks):
                 pass
-            if self.rung.is_set() or now > self._looked + self.settings.worker_poll:
+            if self.rung.is_set() or now > self._looked + self.settings.team.worker_poll:
                 self.rung.clear()
                 self._looked = now
                 self._take_answers(is_running=True)

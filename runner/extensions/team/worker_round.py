@@ -80,14 +80,14 @@ class TeamWorker:
                 if is_done or self.over.is_set():
                     break
                 if mine is None:
-                    self._wait(self.settings.worker_poll)
+                    self._wait(self.settings.team.worker_poll)
                 mine = self._claim_later()
 
     @property
     def me(self) -> Claimer:
         """What the store calls it."""
         name = f"{find_actor(self.environ)}/{os.getpid()}"
-        return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.worker_ttl)
+        return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.team.worker_ttl)
 
     def _claim(self) -> QueuedBuild | None:
         return claim_build(self.store, self.me, self._tell_of_lost)
@@ -134,9 +134,9 @@ class TeamWorker:
 
     def _work(self, mine: QueuedBuild) -> None:
         self.tell(f"{mine.short}: {mine.repository}, {mine.branch}, attempt {mine.attempts}")
-        cache = CloneCache(self._copies, bytes_of(self.settings.worker_cache) or 0)
-        permitted, home = self.settings.worker_credentials, self._builds
-        folders = self.settings.worker_folders
+        cache = CloneCache(self._copies, bytes_of(self.settings.team.worker_cache) or 0)
+        permitted, home = self.settings.team.worker_credentials, self._builds
+        folders = self.settings.team.worker_folders
         clone = BuildClone(mine, home, cache, self.environ, permitted, folders)
         work = BuildWork(
             *(self.store, mine, clone, self.settings, self.rung, self.over.is_set, self.tell)
@@ -165,9 +165,9 @@ class TeamWorker:
         self._tell_end(mine, WorkEnd(mine.state, mine.note))
 
     def _notify(self, mine: QueuedBuild, end: WorkEnd) -> None:
-        """Hand `notify_command` a line about the build, as a run does about itself."""
-        line = self.settings.notify_command
-        if not line or end.ending not in self.settings.notify_on:
+        """Hand `notify.command` a line about the build, as a run does about itself."""
+        line = self.settings.notify.command
+        if not line or end.ending not in self.settings.notify.on:
             return
         text = document_line(
             "attention",
@@ -183,15 +183,15 @@ class TeamWorker:
         data = redact(text).encode()
         ran = errand(line, Path.cwd(), self.environ, stdin=data, seconds=_NOTIFY)
         if not ran.passed:
-            self.tell(f"warning: notify_command failed: {ran.tail.strip()[-200:]}")
+            self.tell(f"warning: notify.command failed: {ran.tail.strip()[-200:]}")
 
 
 def require_pace(settings: Settings) -> None:
     """Raise RunnerError where a build would be handed on although its worker lives."""
-    if settings.worker_ttl < 2 * settings.worker_beat:
+    if settings.team.worker_ttl < 2 * settings.team.worker_beat:
         raise RunnerError(
-            f"worker_ttl ({settings.worker_ttl:g} s) is less than twice worker_beat "
-            f"({settings.worker_beat:g} s): live workers would lose their builds",
+            f"worker_ttl ({settings.team.worker_ttl:g} s) is less than twice worker_beat "
+            f"({settings.team.worker_beat:g} s): live workers would lose their builds",
             hint="remove both settings to use the defaults 30 and 3",
         )
 
@@ -203,5 +203,5 @@ def require_sandbox(settings: Settings, environ: Mapping[str, str]) -> None:
         raise RunnerError(
             "a worker needs a sandbox, and none is available here",
             detail=sandbox.reason,
-            hint=f'{explain_opening()}; or set sandbox = "landlock"',
+            hint=f'{explain_opening()}; or set sandbox.kind = "landlock"',
         )

@@ -93,7 +93,7 @@ def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
 
 def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
-    hint = 'set webhook_key_env = "NAME"; to make a key: echo whsec_$(openssl rand -base64 32)'
+    hint = 'set events.webhook_key_env = "NAME"; make a key: echo whsec_$(openssl rand -base64 32)'
     if not name or not environ.get(name):
         what = f"the variable {name} is not set" if name else "webhook_key_env is not set"
         raise RunnerError(f"no key to sign webhooks: {what}", where="webhook_key_env", hint=hint)

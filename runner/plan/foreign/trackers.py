@@ -25,7 +25,7 @@ from runner.plan.foreign.base import (
     paths_in,
     title_of,
 )
-from runner.text.literals import read_yaml
+from runner.text.foreign_documents import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

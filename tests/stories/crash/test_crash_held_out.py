@@ -52,7 +52,7 @@ def lies_somewhere(workplace, where):
 def test_held_out_files_are_in_the_store_or_landed_after_each_kill(
     workplace, monkeypatch, tmp_path, shard
 ):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     planned(workplace, blocks={"shop.py": RIGHT["shop.py"], VISIBLE: RIGHT[VISIBLE]})
     saved = tmp_path / "saved"
     shutil.copytree(workplace.root, saved / "root", symlinks=True)
