@@ -7,8 +7,8 @@ import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.config.paths import Places, expand_home
-from runner.config.settings import load_settings
+from runner.config.loading import load_settings
+from runner.config.paths import Places, expand_home, name_plan
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
 from runner.lazy_dataclass import dataclass
@@ -130,7 +130,7 @@ class Project:
             raise RunnerError(
                 "this folder is not in a git repository", where=str(start), hint="git init"
             )
-        named = str(flags.get("task_graph") or environ.get("RUNNER_TASK_GRAPH") or "")
+        named = str(flags.get("task_graph") or name_plan(environ))
         if named:
             root = _project_of(start / named, folders)
             flags["task_graph"] = str((start / named).resolve().relative_to(root))
@@ -151,8 +151,8 @@ class Project:
     def open_repository(self) -> read.Repository:
         """Open the repository for commits of its own: they follow the settings."""
         repository = read.Repository.open(self.root)
-        repository.sign_seconds = self.settings.sign_seconds
-        repository.signs_off = self.settings.sign_off
+        repository.sign_seconds = self.settings.git.sign_seconds
+        repository.signs_off = self.settings.git.sign_off
         return repository
 
     @property
@@ -185,7 +185,7 @@ class Project:
     @cached_property
     def plan_path(self) -> str:
         """TASK-GRAPH.md, relative to the project."""
-        named = self.settings.task_graph
+        named = self.settings.build.task_graph
         choices = (named,) if named else PLANS
         for path in choices:
             if (self.root / path).is_file():
@@ -204,7 +204,7 @@ class Project:
     @cached_property
     def held_out(self) -> site.HeldOutFolders:
         """Where the plan's held-out files lie; nothing is created."""
-        named = self.settings.held_out_dir
+        named = self.settings.proof.held_out_dir
         path = f"{self.inside}/{self.plan_path}".lstrip("/")
         chosen = expand_home(named) if named else None
         return site.HeldOutFolders.of(self.places.held_out, self.folders.common, path, chosen)
@@ -275,7 +275,7 @@ class Project:
         """The plan's statuses and dependencies, from the cache where it was seen before."""
         data = self.plan_bytes
         if self._outline is None or self._outline[0] != data:
-            prefixes = self.settings.id_prefixes
+            prefixes = self.settings.build.id_prefixes
             found = cache.load_outline(data, self.plan_path, self.cache, prefixes=prefixes)
             self._outline = (data, found)
         return self._outline[1]
@@ -287,7 +287,7 @@ class Project:
     def statuses_in(self, data: bytes) -> dict[str, Status]:
         """What another text of the plan, such as a committed one, says of its tasks."""
         found: dict[str, Status] = {}
-        named = (data, self.plan_path, self.cache, self.settings.id_prefixes)
+        named = (data, self.plan_path, self.cache, self.settings.build.id_prefixes)
         for task in cache.iterate_tasks(*named):
             found.setdefault(task.id, task.status)
         return found
@@ -295,13 +295,14 @@ class Project:
     @property
     def plan_file(self) -> older_text.PlanFile:
         """The plan as git is asked about it."""
-        return older_text.PlanFile(self.plan_path, self.statuses_in, self.settings.id_prefixes)
+        prefixes = self.settings.build.id_prefixes
+        return older_text.PlanFile(self.plan_path, self.statuses_in, prefixes)
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
         digest = digest_of(data)  # the text itself may be megabytes
         if self._plan is None or self._plan[0] != digest:
-            prefixes = self.settings.id_prefixes
+            prefixes = self.settings.build.id_prefixes
             found = cache.load_plan(data, self.plan_path, self.cache, prefixes=prefixes)
             self._plan = (digest, self.with_literals(found))
         return self._plan[1]
@@ -324,7 +325,7 @@ class Project:
 
         It is committed with the journal, and the next attempt reads it.
         """
-        names = set(self.settings.secrets or ())
+        names = set(self.settings.sandbox.secrets or ())
         # Only such a plan can require one, and has to be read for it.
         if self.has_plan and b"secret" in self.plan_bytes.lower():
             for task in self.plan(self.plan_bytes).tasks:
@@ -344,10 +345,8 @@ class Project:
 
     @cached_property
     def _map_rows(self) -> frozenset[str]:
-        rows = ownership.OwnershipMap.read(
-            safe_io.read_beneath(self.root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP
-        ).rows
-        return frozenset(file for file, _ in rows)
+        data = safe_io.read_beneath(self.root, OWNERSHIP_MAP) or b""
+        return frozenset(file for file, _ in ownership.OwnershipMap.read(data, OWNERSHIP_MAP).rows)
 
     def _is_committed(self, path: str) -> bool:
         commit = self.head().commit
@@ -377,7 +376,7 @@ class Project:
             places=places,
             found=lambda name: self.find_program(name) is not None,
             exists=lambda path: (self.root / path).exists(),
-            strict_contracts=self.settings.strict_contracts,
+            strict_contracts=self.settings.proof.strict_contracts,
             is_agent=self._is_agent,
         )
         if any(task.contracts for task in plan.tasks):
@@ -388,16 +387,17 @@ class Project:
     def _is_agent(self, task: Task) -> bool:
         """Whether an agent or a model builds a task."""
         settings = self.settings
-        named = task.implementer or settings.implementer or settings.agent_command
+        named = task.implementer or settings.build.implementer or settings.agent.command
         return bool(named and implementer_registry.agent_of(task, settings))
 
 
 def _require_one_line(root: Path) -> None:
     """A scratch tree names the objects it borrows in a file of lines (gitrepository-layout(5))."""
     if not {"\n", "\r"}.isdisjoint(str(root)):
-        hint = "rename the folder: git cannot store such a path in its own files"
         raise RunnerError(
-            "the path of the repository contains a newline", where=display(str(root)), hint=hint
+            "the path of the repository contains a newline",
+            where=display(str(root)),
+            hint="rename the folder: git cannot store such a path in its own files",
         )
 
 
@@ -426,7 +426,7 @@ def _root_with_plan(start: Path, folders: Folders, environ: Mapping[str, str]) -
     try:
         return find_project(start)
     except RunnerError:
-        if load_settings(folders.top, environ, {}, None).settings.task_graph:
+        if load_settings(folders.top, environ, {}, None).settings.build.task_graph:
             return folders.top
         raise
 

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.config.settings import Settings
+from runner.config.settings import (
+    BOUND,
+    CAPPED,
+    COMMON,
+    FLOOR,
+    OWN,
+    OWN_FILE,
+    Settings,
+    declarations,
+)
 from runner.journal.events import TYPES
 from runner.model import Reason, Status
 from runner.operations.table import FOR_PROGRAMS, OLD, STAYING, TOP, all_operations, children
@@ -91,14 +101,18 @@ Later places override earlier ones:
 
 1. your own settings, `~/.config/runner/runner.toml`
 2. the repository's `runner.toml`, or `[tool.runner]` in `pyproject.toml`; it can tighten only
-3. environment variables, such as `RUNNER_JOBS=2`
+3. environment variables, such as `RUNNER_BUILD_JOBS=2`
 4. options of the command
 
-A setting `model_execute` is written as `execute` in the table `[model]`. The tables `[model]`,
-`[sast]`, `[skills]`, `[artifacts]` and `[telemetry]` work that way. `runner settings` shows each
-value and its source.
+`limits.soft_seconds` is `soft_seconds` in the table `[limits]`; its environment variable is
+`RUNNER_LIMITS_SOFT_SECONDS`. Names without a table are old. The runner still reads them, with one
+line about the file.
+
+`runner settings` shows what differs from the default, and its source. `runner settings --all` shows
+the rest, `--from-repository` what this clone sets.
 
 ```toml
+[build]
 jobs = 4
 
 [model]
@@ -113,19 +127,47 @@ pattern = "git push *"
 action = "deny"
 ```
 
+In the tables below, "you" means that a repository cannot set it, and "less" that it cannot set more
+than you do. "Rare" settings are rarely needed.
+
 """
 
 
 def _settings() -> str:
-    said = _explanations()
-    rows = [(f"`{one.name}`", _default(one), said.get(one.name, "")) for one in fields(Settings)]
-    return _PLACES + _rows(("setting", "default", "meaning"), rows)
+    parts = [_PLACES]
+    tables = {one.name: one.default_factory for one in fields(Settings)}
+    for table, kind in tables.items():
+        inner = fields(kind) if kind is not MISSING else ()
+        rows = [row for one in inner if (row := _setting(kind, one, f"{table}."))]
+        if rows:
+            parts.append(_table(f"[{table}]", _HEAD, rows) + "\n")
+    rows = [row for one in fields(Settings) if (row := _setting(Settings, one, ""))]
+    return "".join(parts) + _table("Tables of their own", _HEAD, rows)
 
 
-def _default(one: object) -> str:
-    value = getattr(one, "default", MISSING)
+_HEAD = ("setting", "default", "who", "need", "old name", "meaning")
+
+
+def _setting(kind: type, one: Field, table: str) -> tuple[str, ...] | None:
+    """The row of a setting; none for a field that no source sets."""
+    known = declarations().get(table + one.name)
+    if known is None:
+        return None
+    whose = {OWN: "you", OWN_FILE: "your file", BOUND: "less", CAPPED: "less", FLOOR: "stricter"}
+    return (
+        f"`{one.name}`",
+        _default(one),
+        next((word for mark, word in whose.items() if mark in known.marks), ""),
+        "" if COMMON in known.marks else "rare",
+        f"`{known.old}`" if known.old != known.name else "",
+        _explanations(kind).get(one.name, ""),
+    )
+
+
+def _default(one: Field) -> str:
+    value = one.default
     if value is MISSING:
-        return "cores" if getattr(one, "name", "") == "jobs" else "none"
+        return "cores"
     return (
         "none"
         if value in (None, "", ())
@@ -133,12 +175,13 @@ def _default(one: object) -> str:
     )
 
 
-def _explanations() -> dict[str, str]:
+@cache
+def _explanations(kind: type) -> dict[str, str]:
     """The sentence below each setting in the code."""
     (body,) = (
         node.body
-        for node in ast.parse(inspect.getsource(Settings)).body
-        if isinstance(node, ast.ClassDef)
+        for node in ast.parse(inspect.getsource(inspect.getmodule(kind))).body
+        if isinstance(node, ast.ClassDef) and node.name == kind.__name__
     )
     found = {}
     for before, node in pairwise(body):

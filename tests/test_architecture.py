@@ -24,7 +24,6 @@ DOORS = {
     "rich": ("report/",),
     "bandit": ("writes/bandit_scan.py",),
     "detect_secrets": ("secrets/detect_secrets.py",),
-    "pydantic_settings": ("config/",),
     "jsonschema": ("contracts/",),
     "schemathesis": ("contracts/inside/",),
     "coverage": ("gates/coverage/", "gates/startup_lines.py"),

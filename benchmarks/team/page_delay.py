@@ -75,7 +75,7 @@ def make_repository(folder: Path, tasks: int) -> str:
 @contextlib.contextmanager
 def running(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     told = {f"XDG_{one}_HOME": str(folder / one.lower()) for one in ("CACHE", "STATE", "CONFIG")}
-    told |= {"RUNNER_WORKER_FOLDERS": str(folder), "HOME": str(folder)}
+    told |= {"RUNNER_TEAM_WORKER_FOLDERS": str(folder), "HOME": str(folder)}
     with (folder / "log").open("a") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "runner", *words],

@@ -140,7 +140,7 @@ class Place:
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
             "CI": "true",
-            "RUNNER_ATTEMPTS": "1",
+            "RUNNER_BUILD_ATTEMPTS": "1",
             **({"PYTHONPATH": str(self.source)} if self.source else {}),
         }
 
@@ -174,7 +174,7 @@ def prepared(root: Path, source: Path | None = None) -> Place:
     config.mkdir(parents=True, exist_ok=True)
     (root / "edits").mkdir(exist_ok=True)
     readable = ", ".join(f'"{path}"' for path in (HERE, root / "edits", root / "sdists"))
-    (config / "runner.toml").write_text(f"sandbox_read = [{readable}]\n")
+    (config / "runner.toml").write_text(f"sandbox.read = [{readable}]\n")
     (root / "home" / "gitconfig").write_text("[user]\nname = A\nemail = a@example.org\n")
     return place
 

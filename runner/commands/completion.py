@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.config.paths import name_plan
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -65,9 +66,7 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
     """
     try:
         root = find_project(Path.cwd())
-        named = environ.get("RUNNER_TASK_GRAPH") or next(
-            path for path in PLANS if (root / path).is_file()
-        )
+        named = name_plan(environ) or next(path for path in PLANS if (root / path).is_file())
         text = (root / named).read_text("utf-8", "replace")
     except (RunnerError, OSError):
         return []

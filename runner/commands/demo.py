@@ -50,7 +50,7 @@ def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     demo.begin_demo(folder, environ)
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
-    alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do
+    alone = {**environ, "RUNNER_GIT_PUBLISH": "none"}  # it has no remote, whatever others have
     # one after the other, so that the output is the same every time
     code = run.run_words(("--jobs", "1", "--review", "off"), alone)
     if code is not ExitCode.REGRESSION:

@@ -52,7 +52,7 @@ def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if trouble:
         print(f"note: {display(trouble)}; to retry: runner team artifacts push", file=sys.stderr)
     if not found:
-        message = "nothing is stored yet" if project.settings.artifacts_store else "no store is set"
+        message = "nothing is stored yet" if project.settings.artifacts.store else "no store is set"
         print(message, file=sys.stderr)
         return ExitCode.OK
     print(table(("run", "file", "", "bytes", "sha256"), [_row(one) for one in found]), end="")

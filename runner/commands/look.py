@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.config.settings import NAMES, SETTABLE
+from runner.config.settings import list_names
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Resource
@@ -59,7 +59,17 @@ def execute_validate(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = validate(project, strict=given.strict)
     if given.json:
-        _print_document(found)
+        print(
+            documents.document(
+                "validation",
+                plan=found.plan,
+                tasks=found.tasks,
+                errors=found.errors,
+                warnings=len(found.problems) - found.errors,
+                problems=list(found.problems),
+            ),
+            end="",
+        )
     else:
         _print_text(found)
     return found.code
@@ -76,20 +86,6 @@ def _print_text(validation: Validation) -> None:
         found.setdefault(path, []).extend(plural(*number) for number in numbers)
     for path, tasks in found.items():
         print(f"{path}: {', '.join(tasks)}")
-
-
-def _print_document(found: Validation) -> None:
-    print(
-        documents.document(
-            "validation",
-            plan=found.plan,
-            tasks=found.tasks,
-            errors=found.errors,
-            warnings=len(found.problems) - found.errors,
-            problems=list(found.problems),
-        ),
-        end="",
-    )
 
 
 # --- the graph ------------------------------------------------------------------------
@@ -147,12 +143,9 @@ def execute_doctor(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
     stops = (diagnostic.State.WRONG, diagnostic.State.MISSING)
     missing = any(sign.state in stops for sign in signs)
-    print(_doctor_document(signs, missing=missing) if given.json else _doctor_text(signs), end="")
+    whole = documents.document("doctor", healthy=not missing, signs=signs) if given.json else ""
+    print(whole or _doctor_text(signs), end="")
     return ExitCode.PERSON if missing else ExitCode.OK
-
-
-def _doctor_document(signs: Sequence[Diagnostic], *, missing: bool) -> str:
-    return documents.document("doctor", healthy=not missing, signs=signs)
 
 
 def _doctor_text(signs: Sequence[Diagnostic]) -> str:
@@ -171,7 +164,7 @@ def execute_settings(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     print(discovered_gates.name_own_file(environ), file=sys.stderr)
     for note in loaded.notes:
         print(f"note: {note}", file=sys.stderr)
-    print(_settings_document(loaded) if given.json else _settings_text(loaded), end="")
+    print(_settings_document(loaded) if given.json else _settings_text(given, loaded), end="")
     return ExitCode.OK
 
 
@@ -179,20 +172,22 @@ def _settings_document(loaded: Loaded) -> str:
     return documents.document(
         "settings",
         settings={
-            name: {"value": getattr(loaded.settings, name), "source": loaded.sources[name]}
-            for name in NAMES
+            name: dict(zip(("value", "source", "common"), loaded.describe(name), strict=True))
+            for name in list_names()
         },
         notes=loaded.notes,
     )
 
 
-def _settings_text(loaded: Loaded) -> str:
+def _settings_text(given: argparse.Namespace, loaded: Loaded) -> str:
+    names = list_names() if given.all or given.from_repository else loaded.list_given()
     rows = [
-        (name, _format_value(getattr(loaded.settings, name)), loaded.sources[name])
-        for name in NAMES
-        if name in SETTABLE or getattr(loaded.settings, name)
+        (name, _format_value(value), source, "" if is_common else "rarely needed")
+        for name in names
+        for value, source, is_common in (loaded.describe(name),)
+        if not given.from_repository or loaded.is_from_repository(name)
     ]
-    return table(("SETTING", "VALUE", "SOURCE"), rows)
+    return table(("SETTING", "VALUE", "SOURCE", ""), rows)
 
 
 def _format_value(value: object) -> str:

@@ -122,7 +122,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             return _show_preview(given, project, request, console)
         done = find_nothing_to_do(project, request)
         if done is None:
-            if project.settings.publish and project.settings.publish_at == "end":
+            if project.settings.git.publish and project.settings.git.publish_at == "end":
                 console.say(build_branch.build_apart(project, saved=request.saved is not None))
                 project = _open(given, environ, jobs=jobs)
             return _build(given, project, request, console)

@@ -173,7 +173,7 @@ def _tools(stack: Stack) -> Iterator[Declared]:
 
 def needs_defaults(settings: Settings) -> bool:
     """Whether the repository's own declarations are asked for gates at all."""
-    return settings.default_gates and not (settings.gates or settings.gates_by_type)
+    return settings.proof.default_gates and not (settings.gates or settings.gates_by_type)
 
 
 def with_default_gates(

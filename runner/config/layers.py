@@ -24,25 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from runner.config.declarations import Declaration
     from runner.config.paths import Places
 
 
 PREFIX = "RUNNER_"
 TAKEN = frozenset(
-    # GitHub's own runner sets the first eight; the others are ours, set for a task's commands.
+    # GitHub's own runner sets the first ten; the others are ours, set for a task's commands.
     PREFIX + name
     for name in (
         *("NAME", "TEMP", "OS", "ARCH", "DEBUG", "ENVIRONMENT", "WORKSPACE", "TOOL_CACHE"),
+        *("TRACKING_ID", "PERFLOG"),
         *("TASK", "BRIEF", "ATTEMPT", "SLOT", "PORT_BASE", "DECISIONS", "COMMAND", "DRAFT"),
         *("MODE", "MODEL", "PLAN", "HOOK"),
     )
 )
 """Environment variables that never set anything."""
 
-_TABLES = frozenset(
-    {"gates", "resources", "compile", "permission", "mcp", "secret_formats", "secret"}
-)
-"""Settings that are tables: no environment variable sets them."""
 _MOST_BYTES = 1 << 20
 _PROJECT_FILE = "pyproject.toml"
 
@@ -67,6 +65,7 @@ class Layer:
     table: tuple[str, ...] = ()
     """The table of the file that is meant; empty for the whole file."""
     given: Mapping[str, object] = field(default_factory=dict)
+    """Values by variable, or by the flag's name."""
 
 
 def gather(
@@ -74,7 +73,7 @@ def gather(
     places: Places,
     environ: Mapping[str, str],
     flags: Mapping[str, object],
-    known: Iterable[str],
+    known: Iterable[Declaration],
 ) -> tuple[Layer, ...]:
     """What each place has to say, the weakest first; places that say nothing are left out.
 
@@ -100,15 +99,18 @@ def _from_home(path: Path, environ: Mapping[str, str]) -> str:
     return "~/" + path.relative_to(home).as_posix() if inside else str(path)
 
 
-def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> dict[str, object]:
+def _from_environment(
+    environ: Mapping[str, str], known: Iterable[Declaration]
+) -> dict[str, object]:
     """What known RUNNER_ variables say; others belong to somebody else, empty ones to nobody."""
-    return {
-        name: environ[variable]
-        for name in known
-        if name not in _TABLES
-        and (variable := PREFIX + name.upper()) not in TAKEN
-        and environ.get(variable, "").strip()
-    }
+    named = {name for one in known for name in variables_of(one)}
+    return {name: value for name, value in environ.items() if name in named and value.strip()}
+
+
+def variables_of(one: Declaration) -> tuple[str, ...]:
+    """The environment variables that set it, the old one last; none sets a table."""
+    names = (f"{PREFIX}{name.upper().replace('.', '_')}" for name in (one.name, one.old))
+    return tuple(name for name in names if name not in TAKEN) if "." in one.name else ()
 
 
 def _repository_layers(root: Path) -> Sequence[Layer]:

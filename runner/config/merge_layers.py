@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from runner.config.layers import PREFIX, Layer, Origin, line_of
+from runner.config.declarations import Declaration
+from runner.config.layers import Layer, Origin, line_of, variables_of
+from runner.config.settings import BOUND, CAPPED, FLOOR, OWN, OWN_FILE
 from runner.config.sizes import amount_of
-from runner.config.values import GATE_KEYS, MergedSettings, flag_of, tightest
+from runner.config.values import GATE_KEYS, INSISTED, MergedSettings, flag_of, tightest
 from runner.errors import RunnerError
 from runner.extensions.registry import OURS
 from runner.lazy_dataclass import dataclass
@@ -15,79 +18,32 @@ from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
 from runner.text.display import caret, display
 from runner.text.foreign_documents import parse_toml
-from runner.text.wording import did_you_mean
+from runner.text.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.config import schema, setting_types
 else:
     setting_types = lazy_module("runner.config.setting_types")
     schema = lazy_module("runner.config.schema")
 
-YOURS = frozenset(
-    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets", "secret"}
-    | {"held_out_dir", "held_out_land"}
-    | {"worktree_include", "worktree_include_remote"}
-    | {
-        "processes",
-        "memory",
-        "file_size",
-        *("processors", "disk", "io"),
-        "notify_command",
-        "notify_on",
-        "draft_pr",
-        *("publish", "publish_at", "lease_seconds", "sign_seconds"),
-        "store",
-        "four_eyes",
-        "worker_default_branch",
-        "worker_beat",
-        "worker_ttl",
-        "worker_poll",
-        "worker_cache",
-        *("worker_credentials", "worker_folders"),
-        "agent_command",
-        "acp_command",
-        "agent_env",
-        "agent_files",
-    }
-    | {"mcp", "model_base_url", "model_key_env", "model_calls"}
-    | {"telemetry_otlp", "telemetry_content"}
-    | {"events", "events_days", "events_key_env", "webhook", "webhook_key_env"}
-    | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
-)
-"""What only the person's own file, environment and flags may set."""
-FILE_ONLY = frozenset({"extensions", "extension"})
-"""What runs code in this process: only the person's own settings file may set it."""
-_WITH_FLAG = frozenset({"sandbox", "executor", "insecure_cluster", "draft_pr"})
-"""Those of them that have a flag; a message names no flag that does not exist."""
-BUDGETS = frozenset(
-    f"{scope}{what}"
-    for scope in ("", "attempt_", "run_")
-    for what in ("tokens", "dollars", "minutes", "tool_calls")
-)
-"""What work may cost: of the person's bound and the repository's, the smaller holds."""
-BOUNDS = {"proposal_file_size": "50MB", "proposal_size": "500MB", "proposal_files": 10_000}
-"""What work may propose, with what holds where the person says nothing: the smaller holds, too."""
-_FLOORS = {
-    "read_allow": "read_allow_floor",
-    "registries": "registries_only",
-    "permission": "permission_floor",
-    "plan_review": "plan_review_floor",
-    "secret_formats": "secret_formats_floor",
-}
-"""Settings that of a repository stand beside the person's own, and only tighten them."""
-_MOST_ASSURED = {"assurance": "independent", "test_visibility": "held-out"}
+_WITH_FLAG = frozenset({"sandbox.kind", "cluster.executor", "cluster.insecure", "git.draft_pr"})
+"""Those of the person's own that have a flag; a message names no flag that does not exist."""
+_EXTENSION = Declaration("extension", "extension", "", (OWN_FILE,), None)
+"""Tables of extensions, which they read themselves."""
+_OLD_TABLES = ("sast",)
+"""Tables of former versions, whose keys have names of their own now."""
+_MOST_ASSURED = {"proof.assurance": "independent", "proof.test_visibility": "held-out"}
 """Settings in which a repository asks for no less than the person who wrote this value."""
-_GROUPS = frozenset({"sast", "model", "skills", "artifacts", "telemetry"})
-"""Tables whose keys are settings with the table's name before theirs."""
+_TABLES = ("gates", "resources", "compile")
+"""Tables of which each key is laid over alone."""
 _KEYS = {
     "gates": GATE_KEYS,
     "permission": ("tool", "pattern", "action"),
     "secret_formats": ("name", "regex", "title", "env", "needles", "hint"),
 }
 """The keys that an entry of a table may have, by the table."""
-_UNKNOWN = "is unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,48 +51,45 @@ class _Opened:
     """A layer by the settings' names, with what is needed to point at a key."""
 
     layer: Layer
+    known: Mapping[str, Declaration]
     text: str
     values: Mapping[str, object]
-    written: Mapping[str, str]
-    """Setting to the key as it is written."""
+    written: Mapping[str, Sequence[str]]
+    """Setting to its key as it is written, table first; to its variable or flag."""
 
     def where(self, path: Sequence[str]) -> str:
         """The place of a key, as a person can open it."""
+        written = self.written.get(path[0], path[:1])
         if self.layer.origin is Origin.ENVIRONMENT:
-            return f"environment {PREFIX}{path[0].upper()}"
+            return f"environment {written[0]}"
         if self.layer.origin is Origin.FLAG:
-            return flag_of(path[0])
-        written = self.written.get(path[0], path[0]).split(".")
-        keys = (*written, *".".join(path[1:]).split("."))
-        line = line_of(self.text, (*self.layer.table, *(key for key in keys if key)))
+            return flag_of(written[0])
+        keys = (*self.layer.table, *written, *".".join(path[1:]).split("."))
+        line = line_of(self.text, tuple(key for key in keys if key))
         return f"{self.layer.path}:{line}" if line else self.layer.path
 
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    where: str
-    message: str
-    hint: str = ""
-
-    def __str__(self) -> str:
-        hint = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{self.where}: {self.message}{hint}"
+    def word(self, name: str) -> str:
+        """A setting as the file has it; elsewhere by its name."""
+        is_file = self.layer.origin in (Origin.USER, Origin.REPOSITORY)
+        return ".".join(self.written.get(name, (name,))) if is_file else name
 
 
-def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> MergedSettings:
+def merge_layers(layers: Sequence[Layer], known: Mapping[str, Declaration]) -> MergedSettings:
     """What all layers say together.
 
     Raises RunnerError that tells every unknown key and every bad value of every layer.
     """
-    opened = [_open(layer) for layer in layers]
+    known = {**known, _EXTENSION.name: _EXTENSION}
+    opened = [_open(layer, known) for layer in layers]
     _one_file_of_the_repository(opened)
     notes = [note for one in opened for note in (*_find_ignored(one), *_find_retired(one))]
+    notes += [note for one in opened for note in _find_old_names(one)]
     opened = [_without_yours(one) for one in opened]
-    checked = [(one, *_validate(one, known)) for one in opened]
+    checked = [(one, *_validate(one)) for one in opened]
     problems = [
         problem
         for one, _, found in checked
-        for problem in sorted([*_find_unknown(one, known), *found], key=_line)
+        for problem in sorted([*_find_unknown(one), *found], key=_line)
     ]
     if problems:
         raise _all_of(problems)
@@ -145,7 +98,7 @@ def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> MergedSetting
     return merged
 
 
-def _line(problem: _Problem) -> int:
+def _line(problem: RunnerError) -> int:
     line = re.search(r":(\d+)$", problem.where)
     return int(line[1]) if line else 0
 
@@ -153,34 +106,51 @@ def _line(problem: _Problem) -> int:
 # --- opening --------------------------------------------------------------------------
 
 
-def _open(layer: Layer) -> _Opened:
-    if layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
-        return _Opened(layer, "", layer.given, {})
-    text = _decode(layer)
-    table: object = _parse_layer(layer, text)
-    for name in layer.table:
-        table = table.get(name, {}) if isinstance(table, dict) else {}
-    raw = table if isinstance(table, dict) else {}
-    return _Opened(
-        layer,
-        text,
-        {name: value for name, (_, value) in _name_settings(raw).items()},
-        {name: key for name, (key, _) in _name_settings(raw).items()},
-    )
+def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
+    """The values of a layer by the settings' names. Raises RunnerError for one set twice."""
+    text = "" if layer.given else _decode(layer)
+    found: Mapping[str, Any] = layer.given or _read_table(layer, text)
+    keys: list[tuple[str, tuple[str, ...]]]
+    if layer.origin is Origin.ENVIRONMENT:  # of two names of one setting, that of now holds
+        words = {name: [v for v in variables_of(one) if v in found] for name, one in known.items()}
+        keys = [(name, (both[0],)) for name, both in words.items() if both]
+    elif layer.origin is Origin.FLAG:
+        keys = [(name, (one.old,)) for name, one in known.items() if one.old in found]
+    else:
+        keys = list(_name_settings(found, known))
+    opened = _Opened(layer, known, text, {}, {})
+    values: dict[str, object] = {}
+    written: dict[str, Sequence[str]] = {}
+    for name, key in keys:
+        if name in written:
+            places = [
+                replace(opened, written={name: one}).where([name]) for one in (written[name], key)
+            ]
+            raise RunnerError(
+                f"{name} is set twice: {' and '.join(places)}",
+                where=places[1],
+                hint=f"keep one of them, as {name}",
+            )
+        written[name] = key
+        values[name] = found[key[0]] if len(key) == 1 else found[key[0]][key[1]]
+    return replace(opened, values=values, written=written)
 
 
-def _name_settings(raw: Mapping[str, object]) -> dict[str, tuple[str, object]]:
-    """Each setting with its key as written and its value; `[sast] block_at` is `sast_block_at`."""
-    found: dict[str, tuple[str, object]] = {}
+def _name_settings(
+    raw: Mapping[str, object], known: Mapping[str, Declaration]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each setting with its key as written, the table first; old names become those of now."""
+    tables = {name.partition(".")[0] for name in known if "." in name} | set(_OLD_TABLES)
+    names = {one.old: name for name, one in known.items()}
     for key, value in raw.items():
-        name = key.replace("-", "_")
-        if name in _GROUPS and isinstance(value, dict):
-            found |= {
-                f"{name}_{inner}": (f"{key}.{inner}", entry) for inner, entry in value.items()
-            }
+        table = key.replace("-", "_")
+        if table in tables and isinstance(value, dict):
+            for inner in value:
+                name = f"{table}.{inner.replace('-', '_')}"
+                old = names.get(name.replace(".", "_"), name)
+                yield (name if name in known else old), (key, inner)
         else:
-            found[name] = (key, value)
-    return found
+            yield names.get(table, table), (key,)
 
 
 def _decode(layer: Layer) -> str:
@@ -195,11 +165,14 @@ def _decode(layer: Layer) -> str:
         ) from error
 
 
-def _parse_layer(layer: Layer, text: str) -> dict[str, object]:
+def _read_table(layer: Layer, text: str) -> dict[str, Any]:
     try:
-        return parse_toml(text)
+        table: object = parse_toml(text)
     except ValueError as error:
         raise _bad_toml(layer, text, str(error)) from error
+    for name in layer.table:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
 def _bad_toml(layer: Layer, text: str, error: str) -> RunnerError:
@@ -212,7 +185,7 @@ def _bad_toml(layer: Layer, text: str, error: str) -> RunnerError:
         f"not TOML: {display(message[:1].lower() + message[1:])}",
         where=f"{layer.path}:{line}:{column}",
         detail=shown,
-        hint='write values as in `jobs = 4` or `implementer = "command"`',
+        hint='write values as in `build.jobs = 4` or `build.implementer = "command"`',
     )
 
 
@@ -232,22 +205,30 @@ def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
 
 def _find_ignored(one: _Opened) -> list[str]:
     return [
-        f"{one.where([name])}: {one.written.get(name, name)} is ignored: "
-        f"only {_who_may(name)} may set it"
+        f"{one.where([name])}: {one.word(name)} is ignored: {_who_may(one.known[name])} may set it"
         for name in sorted(_find_reserved(one))
     ]
 
 
-_NO_STRICT = (
-    'mutation = "strict" is deprecated and means "warn": set assurance = "independent" instead'
-)
-
-
 def _find_retired(one: _Opened) -> list[str]:
     """What former versions knew, and is still accepted."""
-    if str(one.values.get("mutation", "")).strip().lower() != "strict":
+    if str(one.values.get("proof.mutation", "")).strip().lower() != "strict":
         return []
-    return [f"{one.where(['mutation'])}: {_NO_STRICT}"]
+    instead = 'is deprecated and means "warn": set proof.assurance = "independent" instead'
+    return [f'{one.where(["proof.mutation"])}: mutation = "strict" {instead}']
+
+
+def _find_old_names(one: _Opened) -> list[str]:
+    """One line about all old names of a file, or of the environment."""
+    is_variable = one.layer.origin is Origin.ENVIRONMENT
+    pairs = []
+    for name, written in one.written.items() if one.layer.origin is not Origin.FLAG else ():
+        now = variables_of(one.known[name])[0] if is_variable and name in one.known else name
+        word = ".".join(written)
+        if word.replace("-", "_") != now:
+            pairs.append(f"{word} is now {now}")
+    where = one.layer.path or "environment"
+    return [f"{where}: old setting names: {', '.join(pairs)}"] if pairs else []
 
 
 def _find_reserved(one: _Opened) -> frozenset[str]:
@@ -255,76 +236,77 @@ def _find_reserved(one: _Opened) -> frozenset[str]:
 
     A store of artifacts only where it names a place outside: in the project a repository may.
     """
-    values = one.values
-    if one.layer.origin is not Origin.REPOSITORY:
-        return frozenset() if one.layer.origin is Origin.USER else FILE_ONLY & set(values)
-    store = str(values.get("artifacts_store", ""))
+    if one.layer.origin is Origin.USER:
+        return frozenset()
+    is_repository = one.layer.origin is Origin.REPOSITORY
+    marks = {OWN_FILE, OWN} if is_repository else {OWN_FILE}
+    store = str(one.values.get("artifacts.store", ""))
     outside = "://" in store or store.startswith(("/", "~")) or ".." in store.split("/")
-    return ((YOURS | FILE_ONLY) & set(values)) | frozenset({"artifacts_store"} if outside else ())
-
-
-def _who_may(name: str) -> str:
-    own = "your own settings (~/.config/runner/runner.toml)"
-    if name in FILE_ONLY:
-        return own
-    return (
-        f"{own}, environment or {flag_of(name)}" if name in _WITH_FLAG else f"{own} or environment"
+    return frozenset(
+        name
+        for name in one.values.keys() & one.known.keys()
+        if marks & set(one.known[name].marks)
+        or (name == "artifacts.store" and outside and is_repository)
     )
 
 
+def _who_may(setting: Declaration) -> str:
+    own = "only your own settings (~/.config/runner/runner.toml)"
+    if OWN_FILE in setting.marks:
+        return own
+    flag = f", environment or {flag_of(setting.old)}"
+    return own + (flag if setting.name in _WITH_FLAG else " or environment")
+
+
 def _without_yours(one: _Opened) -> _Opened:
-    reserved = _find_reserved(one) | {"extension"}  # whose tables the extensions read themselves
-    kept = {name: value for name, value in one.values.items() if name not in reserved}
-    return _Opened(one.layer, one.text, kept, one.written)
+    reserved = _find_reserved(one) | {_EXTENSION.name}
+    return replace(one, values={k: v for k, v in one.values.items() if k not in reserved})
 
 
 # --- mistakes -------------------------------------------------------------------------
 
 
-def _find_unknown(one: _Opened, known: Sequence[str]) -> list[_Problem]:
+def _find_unknown(one: _Opened) -> list[RunnerError]:
     return [
-        _Problem(
-            one.where([name]),
-            f"unknown setting {display(one.written.get(name, name))[:80]}",
-            did_you_mean(name, known) or "remove it; `runner settings` lists every setting",
+        RunnerError(
+            f"unknown setting {display(one.word(name))[:80]}",
+            where=one.where([name]),
+            hint=_suggest(name, one.known) or "remove it; `runner settings --all` lists them all",
         )
         for name in one.values
-        if name not in known
+        if name not in one.known
     ]
 
 
-def _validate(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], Sequence[_Problem]]:
-    values = {name: value for name, value in one.values.items() if name in known}
+def _suggest(name: str, known: Mapping[str, Declaration]) -> str:
+    """The setting that may be meant, by its name or by its old one."""
+    names = {word: setting for setting, one in known.items() for word in (setting, one.old)}
+    near = nearest(name, names)
+    return f'did you mean "{names[near]}"?' if near else ""
+
+
+def _validate(one: _Opened) -> tuple[dict[str, object], Sequence[RunnerError]]:
+    values = {name: value for name, value in one.values.items() if name in one.known}
     if not values:
         return {}, ()
-    found, mistakes = schema.validate_layer(values)
-    problems = [
-        _Problem(
-            one.where([part for part in path if "[" not in part]),  # with positions in lists
-            f"{display('.'.join(_place_of(path)))} {message}{_not(value, message)}",
-            did_you_mean(path[-1], _KEYS.get(path[0], ())) if message == _UNKNOWN else "",
-        )
-        for path, message, value in mistakes
-    ]
+    found, mistakes = schema.validate_layer(values, one.known)
+    problems = []
+    for path, message in mistakes:
+        # pydantic adds positions in lists, and kinds of types
+        places = [part for part in path if "[" not in part]
+        words = (one.word(path[0]), *(part for part in places[1:] if not part.isdigit()))
+        near = did_you_mean(path[-1], _KEYS.get(path[0], ())) if "is unknown" in message else ""
+        what = f"{display('.'.join(words))} {message}"
+        problems.append(RunnerError(what, where=one.where(places), hint=near))
     return found, problems or _paths_outside(one, found)
 
 
-def _place_of(path: Sequence[str]) -> tuple[str, ...]:
-    """The path of a key without what pydantic adds: positions in lists and kinds of types."""
-    return tuple(part for part in path if not part.isdigit() and "[" not in part)
-
-
-def _not(value: str, message: str) -> str:
-    return f", not {display(value)}" if value and message != _UNKNOWN else ""
-
-
-def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Problem]:
-    plan = str(values.get("task_graph", ""))
-    if one.layer.origin is not Origin.REPOSITORY:
-        return ()
-    if plan.startswith("/") or ".." in plan.split("/"):
-        message = "task_graph must be a path inside the repository"
-        return [_Problem(one.where(["task_graph"]), message, 'such as "docs/TASK-GRAPH.md"')]
+def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[RunnerError]:
+    name = "build.task_graph"
+    plan = str(values.get(name, ""))
+    if one.layer.origin is Origin.REPOSITORY and (plan[:1] == "/" or ".." in plan.split("/")):
+        message = f"{one.word(name)} must be a path inside the repository"
+        return [RunnerError(message, where=one.where([name]), hint='such as "docs/TASK-GRAPH.md"')]
     return ()
 
 
@@ -333,23 +315,25 @@ def _require_executor(merged: MergedSettings) -> None:
 
     Whether one that is named has it is asked where a run opens it: nothing is loaded here.
     """
-    name = str(merged.values.get("executor", "threads"))
+    name = str(merged.values.get("cluster.executor", "threads"))
     word = name.partition(":")[0]
     ours = any(word in one.executors for one in OURS)
-    if not (ours or word in ("inline", "threads") or merged.values.get("extensions")):
+    if not (ours or word in ("inline", "threads") or merged.values.get("build.extensions")):
         message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
-        hint = 'for one of another package, set extensions = ["NAME"] in your own settings'
-        raise RunnerError(message, where=merged.sources["executor"], hint=hint)
+        hint = 'for one of another package, set build.extensions = ["NAME"] in your own settings'
+        raise RunnerError(message, where=merged.sources["cluster.executor"], hint=hint)
 
 
-def _all_of(problems: Sequence[_Problem]) -> RunnerError:
+def _all_of(problems: Sequence[RunnerError]) -> RunnerError:
     if len(problems) == 1:
-        only = problems[0]
-        return RunnerError(only.message, where=only.where, hint=only.hint)
+        return problems[0]
+    lines = []
+    for one in problems:
+        lines += [f"{one.where}: {one.message}", *([f"  hint: {one.hint}"] if one.hint else ())]
     return RunnerError(
         f"{len(problems)} settings are invalid",
-        detail="\n".join(str(problem) for problem in problems),
-        hint="fix them; `runner settings` then shows each value and where it comes from",
+        detail="\n".join(lines),
+        hint="fix them; `runner settings` then shows what is set and where it comes from",
     )
 
 
@@ -361,82 +345,47 @@ def _overlay_layers(
 ) -> MergedSettings:
     values: dict[str, object] = {}
     sources: dict[str, str] = {}
-    for one, given in layers:
-        found = given
-        if one.layer.origin is Origin.REPOSITORY:
-            affordable, dear = _within_budgets(given, values, one)
-            assured, less = _without_less_assurance(affordable, values, one)
-            found, loose = _tighten(assured, values, one)
-            notes += [*dear, *less, *loose]
-        elif "review" in found and one.layer.origin is not Origin.USER:
-            values["review_insisted"] = True
-        if "plan_review" in found and one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
-            values["plan_review_insisted"] = True
-        sources |= {name: one.where([_as_written(name)]) for name in found}
-        for name, table in found.items():
-            if name in ("gates", "resources", "compile") and isinstance(table, dict):
-                sources |= {f"{name}.{key}": one.where([name, key]) for key in table}
+    for one, found in layers:
+        is_repository = one.layer.origin is Origin.REPOSITORY
+        if one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
+            values |= {mode: True for name, mode in INSISTED.items() if name in found}
+        for setting, value in found.items():
+            declared = one.known[setting]
+            if is_repository and (why := _find_looser(declared, value, values.get(setting))):
+                notes.append(f"{one.where([setting])}: {one.word(setting)} {why}")
+                continue
+            name = f"floor.{declared.old}" if is_repository and FLOOR in declared.marks else setting
+            sources[name] = one.where([setting])
+            if name in _TABLES and isinstance(value, dict):
+                sources |= {f"{name}.{key}": one.where([name, key]) for key in value}
                 earlier = values.get(name)
-                values[name] = {**(earlier if isinstance(earlier, dict) else {}), **table}
+                values[name] = {**(earlier if isinstance(earlier, dict) else {}), **value}
             else:
-                values[name] = table
+                values[name] = value
+    if "gates" in sources:
+        sources["gates_by_type"] = sources["gates"]
     return MergedSettings(values, sources, tuple(notes))
 
 
-def _as_written(name: str) -> str:
-    """The setting that a derived one was written as."""
-    return name.removesuffix("_floor").removesuffix("_only")
+def _find_looser(declared: Declaration, asked: object, own: object) -> str:
+    """Why a repository may not set this value beside the person's own; empty where it may."""
+    allowed = declared.default if own is None and CAPPED in declared.marks else own
+    if {BOUND, CAPPED} & set(declared.marks) and allowed is not None and _is_more(asked, allowed):
+        return f"= {asked} is ignored: your own settings allow {allowed}"
+    most = _MOST_ASSURED.get(declared.name)
+    if most is not None and own == most != asked:
+        return f'is ignored: your own settings require "{most}"'
+    if declared.name != "review.mode":
+        return ""
+    least = tightest(ReviewMode(str(own or ReviewMode.OFF)), ReviewMode(str(asked)))
+    if asked != ReviewMode.OFF and asked == least:
+        return ""
+    return (
+        f'= "{asked}" is ignored: a repository may only tighten it (off to auto to prompt); '
+        "to loosen it, use your own settings or --review"
+    )
 
 
-def _within_budgets(
-    found: dict[str, object], values: Mapping[str, object], one: _Opened
-) -> tuple[dict[str, object], list[str]]:
-    """The repository's values without those that would let work cost more than the person does."""
-    allowed = {**BOUNDS, **values}
-    bounded = (BUDGETS | BOUNDS.keys()) & set(found) & set(allowed)
-    dearer = {name for name in bounded if _more(found, allowed, name)}
-    notes = [
-        f"{one.where([name])}: {name} = {found[name]} is ignored: "
-        f"your own settings allow {allowed[name]}"
-        for name in sorted(dearer)
-    ]
-    return {name: value for name, value in found.items() if name not in dearer}, notes
-
-
-def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) -> bool:
-    asked, allowed = found[name], values[name]
+def _is_more(asked: object, allowed: object) -> bool:
     most, wanted = amount_of(str(allowed)), amount_of(str(asked))
     return most is None or wanted is None or wanted > most
-
-
-def _without_less_assurance(
-    found: dict[str, object], values: Mapping[str, object], one: _Opened
-) -> tuple[dict[str, object], list[str]]:
-    """The repository's values without those that ask for less assurance than the person does."""
-    kept = {name for name, most in _MOST_ASSURED.items() if values.get(name) == most}
-    notes = [
-        f'{one.where([name])}: {name} is ignored: your own settings require "{values[name]}"'
-        for name in sorted(kept & found.keys())
-        if found[name] != values[name]
-    ]
-    return {name: value for name, value in found.items() if name not in kept}, notes
-
-
-def _tighten(
-    found: dict[str, object], values: Mapping[str, object], one: _Opened
-) -> tuple[dict[str, object], list[str]]:
-    """The repository's values with its review as a floor, and a note where it would loosen."""
-    found = {_FLOORS.get(name, name): value for name, value in found.items()}
-    if "review" not in found:
-        return found, []
-    asked = ReviewMode(str(found["review"]))
-    chosen = values.get("review")
-    standing = ReviewMode(str(chosen)) if chosen else None
-    rest = {name: value for name, value in found.items() if name != "review"}
-    if asked is ReviewMode.OFF or (standing and tightest(standing, asked) is not asked):
-        note = (
-            f'{one.where(["review"])}: review = "{asked}" is ignored: a repository may only '
-            "tighten it (off to auto to prompt); to loosen it, use your own settings or --review"
-        )
-        return rest, [note]
-    return rest | {"review_floor": asked.value}, []

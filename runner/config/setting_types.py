@@ -15,6 +15,8 @@ from runner.lazy_module import lazy_module
 from runner.model import Network, ReviewMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import re2
 
     from runner.secrets import load_rules, patterns
@@ -57,36 +59,25 @@ def _percent(value: object) -> object:
     return value.strip().removesuffix("%") if isinstance(value, str) else no_switch(value)
 
 
-def split_words(value: object) -> object:
-    """A list, or one text of words between commas or blanks."""
-    return re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
+def _split_at(pattern: str) -> Callable[[object], object]:
+    """Accept a list, or one text of its parts."""
+
+    def split(value: object) -> object:
+        parts = re.split(pattern, value.strip()) if isinstance(value, str) else ()
+        return [part for part in parts if part] if isinstance(value, str) else value
+
+    return split
+
+
+split_words = _split_at(r"[,\s]+")
+split_paths = _split_at(":")  # as in PATH
+split_globs = _split_at(r"\s*,\s*")
 
 
 def split_kinds(value: object) -> object:
     """A list, or one text of words between commas: in one spelling."""
     found = split_words(value.lower() if isinstance(value, str) else value)
     return ",".join(sorted(map(str, found))) if isinstance(found, (list, tuple)) else found
-
-
-def split_paths(value: object) -> object:
-    """A list, or one text as in PATH."""
-    return [path for path in value.split(":") if path] if isinstance(value, str) else value
-
-
-def split_globs(value: object) -> object:
-    """A list, or one text of globs between commas."""
-    return (
-        [one for one in re.split(r"\s*,\s*", value.strip()) if one]
-        if isinstance(value, str)
-        else value
-    )
-
-
-def _folder(value: str) -> str:
-    path = value.strip().removeprefix("./").rstrip("/")
-    if not path or path.startswith("/") or ".." in path.split("/"):
-        raise ValueError("must be folders inside the project")
-    return path
 
 
 def lower_case(value: object) -> object:
@@ -127,18 +118,42 @@ def call_rate(value: str) -> str:
     return str(parse_rate(rate)) if rate else ""
 
 
-def variable_name(value: str) -> str:
-    """The name of an environment variable, or the beginning of some."""
-    if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):
-        raise ValueError("must be names of environment variables")
-    return value
+def _matching(pattern: str, rule: str) -> Callable[[str], str]:
+    """Accept a text that matches, without the blanks around it."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value.strip()):
+            raise ValueError(rule)
+        return value.strip()
+
+    return check
 
 
-def exact_variable(value: str) -> str:
-    """The name of one environment variable."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-        raise ValueError("must be the name of one environment variable")
-    return value
+def _below(start: str, rule: str) -> Callable[[str], str]:
+    """Accept a relative path, also with what it starts at."""
+
+    def check(value: str) -> str:
+        path = value.strip().removeprefix(start).rstrip("/")
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            raise ValueError(rule)
+        return path
+
+    return check
+
+
+variable_name = _matching(r"[A-Za-z_*][A-Za-z0-9_*]*", "must be names of environment variables")
+exact_variable = _matching(
+    r"[A-Za-z_][A-Za-z0-9_]*", "must be the name of one environment variable"
+)
+server_name = _matching(
+    # It fits between the underscores of `mcp__NAME__TOOL`.
+    r"[A-Za-z0-9][A-Za-z0-9-]{0,31}",
+    "must have only letters, digits and -, at most 32",
+)
+server_address = _matching(
+    r"https?://[^\s/@]+(/[^\s]*)?", "must be a URL, such as http://127.0.0.1:8080/v1"
+)
+executor_name = _matching(r"(?!(inline|threads):)[a-z][a-z0-9_-]*(:\s*\S+)?", EXECUTORS)
 
 
 def _registry(value: str) -> str:
@@ -157,26 +172,6 @@ def id_prefix(value: str) -> str:
 def _one_line(value: str) -> str:
     if "\0" in value or not value.strip():
         raise ValueError("must not be empty")
-    return value.strip()
-
-
-def _below_home(value: str) -> str:
-    path = value.strip().removeprefix("~/")
-    if not path or path.startswith("/") or ".." in path.split("/"):
-        raise ValueError("must be paths below your home folder")
-    return path
-
-
-def _model_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][^\s]*", value.strip()):
-        raise ValueError("must be a model name without spaces")
-    return value.strip()
-
-
-def server_address(value: str) -> str:
-    """Where a model's server answers."""
-    if not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value.strip()):
-        raise ValueError("must be a URL, such as http://127.0.0.1:8080/v1")
     return value.strip()
 
 
@@ -220,13 +215,6 @@ def rule_pattern(value: str) -> str:
     return _one_line(value)
 
 
-def server_name(value: str) -> str:
-    """A name that fits between the underscores of `mcp__NAME__TOOL`."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
-        raise ValueError("must have only letters, digits and -, at most 32")
-    return value
-
-
 def format_name(value: str) -> str:
     """What stands in `[REDACTED:name]`; a taken name would tell of another format."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
@@ -265,13 +253,6 @@ def _rate(value: str) -> str:
     return value.strip()
 
 
-def executor_name(value: str) -> str:
-    """Where tasks are worked on: a word, and behind a colon what its extension makes of it."""
-    if not re.fullmatch(r"(?!(inline|threads):)[a-z][a-z0-9_-]*(:\s*\S+)?", value.strip()):
-        raise ValueError(EXECUTORS)
-    return value.strip()
-
-
 def _amount(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
@@ -281,9 +262,12 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
 Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_switch)]
 Line = Annotated[str, AfterValidator(_one_line)]
-ModelName = Annotated[str, AfterValidator(_model_name)]
-HomePath = Annotated[str, AfterValidator(_below_home)]
-Folder = Annotated[str, AfterValidator(_folder)]
+ModelName = Annotated[
+    str,
+    AfterValidator(_matching(r"[A-Za-z0-9][^\s]*", "must be a model name without spaces")),
+]
+HomePath = Annotated[str, AfterValidator(_below("~/", "must be paths below your home folder"))]
+Folder = Annotated[str, AfterValidator(_below("./", "must be folders inside the project"))]
 Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
 Rate = Annotated[str, AfterValidator(_rate)]
 Names = Annotated[

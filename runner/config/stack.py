@@ -10,14 +10,21 @@ import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
-from runner.config.pytest_places import find_pytest_place, may_name_pytest
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.text.display import display
 from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    import configparser
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
+
+    from runner.languages import registry
+else:
+    configparser = lazy_module("configparser")
+    registry = lazy_module("runner.languages.registry")
 
 
 MOST_BYTES = 1 << 20
@@ -55,20 +62,6 @@ class Stack:
         return frozenset((*self.names, *self.dependencies))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What one manifest says."""
-
-    names: tuple[str, ...] = ()
-    package_manager: str = ""
-    tools: tuple[str, ...] = ()
-    commands: tuple[tuple[str, str], ...] = ()
-    installs: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
-    recipes: tuple[tuple[str, str], ...] = ()
-    note: str = ""
-
-
 class Manifests(Protocol):
     """Files by name, of a folder or of a commit."""
 
@@ -96,7 +89,7 @@ def read_stack(root: Manifests) -> Stack:
     commands = tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS]
     place = ""
     if _PYTEST not in commands:
-        place = find_pytest_place(root.list_committed(), lambda name: root.text(name)[0])
+        place = _find_pytest_place(root.list_committed(), lambda name: root.text(name)[0])
     return Stack(
         names=tuple(name for one in found for name in one.names),
         package_manager=next((one.package_manager for one in found if one.package_manager), ""),
@@ -106,28 +99,28 @@ def read_stack(root: Manifests) -> Stack:
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
         recipes=tuple(pair for one in found for pair in one.recipes)[:_MOST_COMMANDS],
         pytest_place=place,
-        notes=tuple(one.note for one in found if one.note),
+        notes=tuple(note for one in found for note in one.notes if note),
     )
 
 
 # --- one reader a manifest ------------------------------------------------------------
 
 
-def _python(root: Manifests) -> _Found:
+def _python(root: Manifests) -> Stack:
     if not any(root.has(name) for name in _PYTHON_FILES):
-        return _Found()
+        return Stack()
     table, note = _toml(root, "pyproject.toml")
     declared = _texts(_at(table, "project", "dependencies"))
     poetry = _at(table, "tool", "poetry", "dependencies")
     names = [*declared, *(poetry if isinstance(poetry, dict) else ())]
     manager = _first_there(root, (("uv.lock", "uv"), ("poetry.lock", "poetry"))) or "pip"
-    return _Found(
+    return Stack(
         names=("python",),
         package_manager=manager,
         tools=("python3", *((manager,) if manager != "pip" else ())),
         commands=tuple(_python_tools(table)),
         dependencies=tuple(filter(None, map(_distribution, names))),
-        note=note,
+        notes=(note,),
     )
 
 
@@ -158,65 +151,67 @@ _NODE_LOCKS = (
 )
 
 
-def _node(root: Manifests) -> _Found:
+def _node(root: Manifests) -> Stack:
     if not root.has("package.json"):
-        return _Found()
+        return Stack()
     table, note = _json(root, "package.json")
     declared = str(table.get("packageManager", "")).partition("@")[0]
     known = declared if declared in ("npm", "pnpm", "yarn", "bun") else ""
     manager = known or _first_there(root, _NODE_LOCKS) or "npm"
     dependencies = [*_keys(table, "dependencies"), *_keys(table, "devDependencies")]
-    return _Found(
+    return Stack(
         names=("node",),
         package_manager=manager,
         tools=tuple(dict.fromkeys(("node", manager))),
         commands=tuple((f"npm:{name}", text) for name, text in _pairs(table, "scripts")),
         installs=("node_modules",) if dependencies else (),
         dependencies=tuple(name.lower() for name in dependencies),
-        note=note,
+        notes=(note,),
     )
 
 
-def _typescript(root: Manifests) -> _Found:
-    return _Found(names=("typescript",)) if root.has("tsconfig.json") else _Found()
+def _typescript(root: Manifests) -> Stack:
+    return Stack(names=("typescript",)) if root.has("tsconfig.json") else Stack()
 
 
-def _go(root: Manifests) -> _Found:
+def _go(root: Manifests) -> Stack:
     if not root.has("go.mod"):
-        return _Found()
+        return Stack()
     vet = (("go:vet", "go vet ./..."),)
-    return _Found(names=("go",), package_manager="go", tools=("go",), commands=vet)
+    return Stack(names=("go",), package_manager="go", tools=("go",), commands=vet)
 
 
-def _rust(root: Manifests) -> _Found:
+def _rust(root: Manifests) -> Stack:
     if not root.has("Cargo.toml"):
-        return _Found()
+        return Stack()
     table, note = _toml(root, "Cargo.toml")
-    return _Found(
+    return Stack(
         names=("rust",),
         package_manager="cargo",
         tools=("cargo",),
         commands=(("cargo:clippy", "cargo clippy"),),
         dependencies=tuple(name.lower() for name in _keys(table, "dependencies")),
-        note=note,
+        notes=(note,),
     )
 
 
-def _make(root: Manifests) -> _Found:
+def _make(root: Manifests) -> Stack:
     text, note = root.text("Makefile")
     if not text:
-        return _Found(note=note)
+        return Stack(notes=(note,))
     # `name :=` and `name ::=` assign a variable (GNU make, "The Two Flavors of Variables").
     targets = re.findall(r"^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?(?!=)", text, re.MULTILINE)
     commands = tuple((f"make:{name}", f"make {name}") for name in dict.fromkeys(targets))
     recipes = tuple(_recipes(text, frozenset(targets)).items())
-    return _Found(names=("make",), tools=("make",), commands=commands, recipes=recipes, note=note)
+    return Stack(
+        names=("make",), tools=("make",), commands=commands, recipes=recipes, notes=(note,)
+    )
 
 
-def _pre_commit(root: Manifests) -> _Found:
+def _pre_commit(root: Manifests) -> Stack:
     if not root.has(".pre-commit-config.yaml"):
-        return _Found()
-    return _Found(commands=(("pre-commit:run", "pre-commit run --files {files}"),))
+        return Stack()
+    return Stack(commands=(("pre-commit:run", "pre-commit run --files {files}"),))
 
 
 _READERS = (_python, _node, _typescript, _go, _rust, _make, _pre_commit)
@@ -249,22 +244,23 @@ def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:
 
 
 def _toml(root: Manifests, name: str) -> tuple[dict[str, object], str]:
-    text, note = root.text(name)
-    try:
-        return parse_toml(text), note
-    except ValueError as error:
-        return {}, f"{name} is not TOML: {display(str(error))[:200]}"
+    return _read_document(root, name, parse_toml, "TOML")
 
 
 def _json(root: Manifests, name: str) -> tuple[dict[str, object], str]:
+    return _read_document(root, name, parse_json, "JSON")
+
+
+def _read_document(
+    root: Manifests, name: str, parse: Callable[[str], object], kind: str
+) -> tuple[dict[str, object], str]:
+    """The table of a manifest, or an empty one with a note why."""
     text, note = root.text(name)
-    if not text:
-        return {}, note
     try:
-        document = parse_json(text)
+        document = parse(text) if text else {}
     except ValueError as error:
-        return {}, f"{name} is not JSON: {display(str(error))[:200]}"
-    return (document, "") if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
+        return {}, f"{name} is not {kind}: {display(str(error))[:200]}"
+    return (document, note) if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +272,7 @@ class _Folder:
 
     def list_committed(self) -> Collection[str]:
         try:
-            named = any(may_name_pytest(one.name) for one in self.root.iterdir())
+            named = any(_may_name_pytest(one.name) for one in self.root.iterdir())
         except OSError:
             return ()
         return self.commit_paths() if named else ()
@@ -336,3 +332,90 @@ def _distribution(requirement: str) -> str:
     """The name that a requirement begins with (PEP 508), lower case."""
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return match[1].lower() if match else ""
+
+
+# --- where pytest is named outside pyproject.toml -----------------------------------------
+
+_MOST_FILES = 50
+"""Of those that may name it."""
+_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
+_PYTEST_WORD = regex(r"(?<![\w./@=-])pytest(?![\w./-])")
+_PYTEST_SECTIONS = frozenset({"pytest", "tool:pytest"})
+"""Sections that configure pytest itself."""
+_TOX_OPTIONS = frozenset({"deps", "commands"})
+"""Options of a tox environment that hold requirements or commands."""
+
+
+def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
+    """The first of these files that names pytest; empty where none does, or there are no tests."""
+    listed = sorted(paths)
+    if not any(map(_is_test, listed)):
+        return ""
+    rows = (
+        (path, find)
+        for pattern, find in _PYTEST_PLACES
+        for path in listed
+        if pattern.fullmatch(path)
+    )
+    for _, (path, find) in zip(range(_MOST_FILES), rows, strict=False):
+        text = read(path)
+        if any(_PYTEST_WORD.search(_COMMENT.sub("", one)) for one in find(text)):
+            return path
+    return ""
+
+
+def _may_name_pytest(name: str) -> bool:
+    """Whether this name in the first folder is one of the places, or a folder of them."""
+    return name == "requirements" or any(place.fullmatch(name) for place, _ in _PYTEST_PLACES)
+
+
+def _is_test(path: str) -> bool:
+    row = registry.code_row(path)
+    pattern = row.language.test_file if row and row.name == "python" else None
+    return bool(pattern and pattern.search(path))
+
+
+def _read_lines(text: str) -> Iterator[str]:
+    yield text
+
+
+def _read_ini(text: str) -> Iterator[str]:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+    except (ValueError, configparser.Error):
+        return
+    for section in parser.sections():
+        if section in _PYTEST_SECTIONS:
+            yield "pytest"
+        for option, value in parser.items(section):
+            if option in _TOX_OPTIONS:
+                yield value or ""
+
+
+def _read_toml(text: str) -> Iterator[str]:
+    try:
+        table = parse_toml(text)
+    except ValueError:
+        return
+    environments = table.get("env")
+    named = environments.values() if isinstance(environments, dict) else ()
+    for one in (table.get("env_run_base"), *named):
+        for option in _TOX_OPTIONS if isinstance(one, dict) else ():
+            yield from _list_texts(one.get(option))
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    """The texts of a list, or of lists in it: a command of tox.toml is a list of words."""
+    for one in value if isinstance(value, list) else ():
+        for text in one if isinstance(one, list) else (one,):
+            if isinstance(text, str):
+                yield text
+
+
+_PYTEST_PLACES = (
+    # path, and what of it can name pytest
+    (regex(r"[^/]*requirements[^/]*\.txt|requirements/[^/]+\.txt"), _read_lines),
+    (regex(r"tox\.ini|setup\.cfg|pytest\.ini"), _read_ini),
+    (regex(r"tox\.toml"), _read_toml),
+)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config import permissions
+    from runner.config.declarations import Declaration
     from runner.secrets import load_rules
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
@@ -44,14 +45,10 @@ def count_cores() -> int:
 
 GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
+INSISTED = {"review.mode": "review.insisted", "review.plan": "review.plan_insisted"}
+"""Settings of which environment and flag have the last word, and what remembers it."""
 
-_WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
-_SWITCHES = frozenset(
-    {"strict_contracts", "conservative", "strict"}
-    | {"skills_auto_discover", "skills_fallback_to_builtin", "insecure_cluster"}
-)
 _REVIEWS = tuple(ReviewMode)
-_SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "seatbelt", "none"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +65,29 @@ def tightest(first: ReviewMode, *others: ReviewMode | None) -> ReviewMode:
     return min((first, *(mode for mode in others if mode)), key=_REVIEWS.index)
 
 
-def is_plain(layer: Layer) -> bool:
-    """Whether a layer is flags whose values are right as they stand: nothing to validate."""
-    return layer.origin is Origin.FLAG and all(
-        _is_right(name, value) for name, value in layer.given.items()
-    )
+def is_plain(layer: Layer, known: Iterable[Declaration]) -> bool:
+    """Whether a layer is flags whose values are right as they are: nothing to validate."""
+    if layer.origin is not Origin.FLAG:
+        return False
+    shapes = {one.old: one.shape for one in known}
+    return all(_is_right(shapes.get(name, ""), value) for name, value in layer.given.items())
 
 
-def _is_right(name: str, value: object) -> bool:
-    if name in _SWITCHES:
+def _is_right(shape: str, value: object) -> bool:
+    if shape == "bool":
         return isinstance(value, bool)
-    if name in _WHOLE:
+    if shape == "int":
         return type(value) is int and value > 0
-    if name == "sandbox":
-        return value in _SANDBOXES
-    return name in ("review", "plan_review") and value in _REVIEWS
+    return value in (_REVIEWS if shape == "Review" else shape.split("|")) and value != ""
 
 
-def plainly_merged(layers: Sequence[Layer]) -> MergedSettings:
+def plainly_merged(layers: Sequence[Layer], known: Iterable[Declaration]) -> MergedSettings:
     """Plain layers as one."""
-    values = {name: value for layer in layers for name, value in layer.given.items()}
-    values |= {f"{one}_insisted": True for one in ("review", "plan_review") if one in values}
-    return MergedSettings(values, {name: flag_of(name) for name in values})
+    names = {one.old: one.name for one in known}
+    given = {name: value for layer in layers for name, value in layer.given.items()}
+    values = {names[name]: value for name, value in given.items()}
+    insisted = {mode: True for name, mode in INSISTED.items() if name in values}
+    return MergedSettings(values | insisted, {names[name]: flag_of(name) for name in given})
 
 
 def flag_of(name: str) -> str:
@@ -101,33 +99,37 @@ def flag_of(name: str) -> str:
 
 
 def to_field_types(values: Mapping[str, object]) -> dict[str, Any]:
-    """Fields of `Settings`; Any, since each field has its own type and schema.py has held it."""
+    """The settings' values; Any, since each has its own type and schema.py has held it."""
     fields: dict[str, Any] = {name: _to_field_type(name, value) for name, value in values.items()}
     if "gates" in values:
-        gates = [_Gate.of(name, table) for name, table in _table(values["gates"]).items()]
-        fields["gates"] = tuple(gate.spec for gate in gates if not gate.types)
-        fields["gates_by_type"] = _by_type(gates)
+        tables: Any = values["gates"]
+        gates = [_read_gate(name, table) for name, table in tables.items()]
+        fields["gates"] = tuple(gate for gate, types in gates if not types)
+        fields["gates_by_type"] = tuple(
+            (word, tuple(gate for gate, types in gates if word in types))
+            for word in dict.fromkeys(word for _, types in gates for word in types)
+        )
     return fields
 
 
 def _to_field_type(name: str, value: Any) -> Any:
     if value is None:
         return None
-    if name in ("review", "review_floor", "plan_review", "plan_review_floor"):
+    if name in ("review.mode", "floor.review", "review.plan", "floor.plan_review"):
         return ReviewMode(value)
-    if name == "network":
+    if name == "sandbox.network":
         return Network(value)
     if name == "compile":
         return tuple(value.items())
     if name == "resources":
         return tuple(Resource(what, amount) for what, amount in value.items())
-    if name in ("permission", "permission_floor"):
+    if name in ("permission", "floor.permission"):
         return tuple(
             Permission(tool, rule.get("pattern", "**"), Permit(rule["action"]))
             for rule in value
             for tool in permissions.ALIASES.get(rule["tool"], (rule["tool"],))
         )
-    if name in ("secret_formats", "secret_formats_floor"):
+    if name in ("secret_formats", "floor.secret_formats"):
         return tuple(
             load_rules.shape_of({**table, "redacts": name == "secret_formats"}) for table in value
         )
@@ -146,29 +148,15 @@ def _server(name: str, table: dict[str, Any]) -> McpServer:
     return McpServer(name, **given | {"network": Network(table.get("network", Network.NO))})
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    spec: GateSpec
-    types: tuple[str, ...]
-
-    @classmethod
-    def of(cls, name: str, table: dict[str, Any]) -> _Gate:
-        spec = GateSpec(
-            name=name.rpartition(".")[2],
-            command=table["command"],
-            network=Network(table.get("network") or Network.NO),
-            seconds=table.get("seconds") or 0.0,
-        )
-        return cls(spec, tuple(str(word).casefold() for word in table.get("types") or ()))
-
-
-def _by_type(gates: Sequence[_Gate]) -> tuple[tuple[str, tuple[GateSpec, ...]], ...]:
-    types = dict.fromkeys(word for gate in gates for word in gate.types)
-    return tuple((word, tuple(gate.spec for gate in gates if word in gate.types)) for word in types)
-
-
-def _table(value: object) -> dict[str, dict[str, Any]]:
-    return value if isinstance(value, dict) else {}
+def _read_gate(name: str, table: dict[str, Any]) -> tuple[GateSpec, tuple[str, ...]]:
+    """A gate, and the types of tasks that it is for; none: all."""
+    spec = GateSpec(
+        name=name.rpartition(".")[2],
+        command=table["command"],
+        network=Network(table.get("network") or Network.NO),
+        seconds=table.get("seconds") or 0.0,
+    )
+    return spec, tuple(str(word).casefold() for word in table.get("types") or ())
 
 
 # --- mcp ------------------------------------------------------------------------------
@@ -220,7 +208,7 @@ class SecretSource:
 
 _FOLDER = "settings"
 _MOST_KEPT = 32
-_SHAPE = 2
+_SHAPE = 3
 """Goes up when what is kept changes its shape."""
 
 

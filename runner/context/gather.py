@@ -152,7 +152,7 @@ def surroundings_of(
     own = _own(task, planned, tree)
     with outline_cache.outlines_of(tree, cache) as outlines:
         neighbours = files.Neighbours(tree, outlines)
-        shown = files.context_files(tree, neighbours, wanted, settings.context_tokens)
+        shown = files.context_files(tree, neighbours, wanted, settings.agent.context_tokens)
         near = files.around(neighbours, own[:_MOST_ASKED], users_first=False)
         lines = file_index(outlines.by_path, task, seeds=own, near=near)
     return GatheredContext(

@@ -80,7 +80,7 @@ def skills_of(
     """
     found: dict[str, Skill] = {}
     warnings: list[Finding] = []
-    for path in _files(tree, settings) if settings.skills_auto_discover else ():
+    for path in _files(tree, settings) if settings.skills.auto_discover else ():
         text, why = tree.text(path)
         one = _read(path, text) if not why else _warning(path, 1, why)
         if isinstance(one, Skill) and one.name in found:
@@ -89,7 +89,7 @@ def skills_of(
             found[one.name] = one
         else:
             warnings.append(one)
-    if settings.skills_fallback_to_builtin:
+    if settings.skills.fallback_to_builtin:
         fitting = (skill for skill in load_built_in() if _fits(skill, work, is_planned=is_planned))
         found = {**{skill.name: skill for skill in fitting}, **found}
     ordered = sorted(found.values(), key=lambda skill: (skill.is_built_in, skill.name))
@@ -133,7 +133,7 @@ def load_built_in() -> tuple[Skill, ...]:
 
 
 def _files(tree: Tree, settings: Settings) -> Iterator[str]:
-    folders = [folder.removeprefix("./").rstrip("/") + "/" for folder in settings.skills_folders]
+    folders = [folder.removeprefix("./").rstrip("/") + "/" for folder in settings.skills.folders]
     for path in sorted(tree.files):
         if path.endswith(f"/{FILE}") and path.startswith(tuple(folders)):
             yield path

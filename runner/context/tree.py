@@ -188,7 +188,7 @@ class Tree:
     @classmethod
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
         """The tree of a commit; of none where there is no commit yet."""
-        rules, floor = settings.permission, settings.permission_floor
+        rules, floor = settings.permission, settings.floor.permission
 
         def may_read(path: str) -> bool:
             return evaluate_permission("read_file", path, rules, floor) is Permit.ALLOW
@@ -248,7 +248,7 @@ class Tree:
         if is_private(path):
             return "", f"{path} is private and not shown"
         if path not in self.files:
-            left_out = "excluded by read_allow or a permission rule"
+            left_out = "excluded by agent.read_allow or a permission rule"
             why = left_out if path in self._listed else "not tracked by git"
             return "", f"{path} is not shown: {why}"
         content = self.read(path)

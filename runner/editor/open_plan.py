@@ -102,7 +102,7 @@ class OpenPlan:
     @property
     def prefixes(self) -> tuple[str, ...]:
         """Words that the settings allow before a task's number."""
-        return self.project.settings.id_prefixes
+        return self.project.settings.build.id_prefixes
 
     def change(self, text: SourceText) -> None:
         """Read another text; only what changed of it."""
@@ -306,7 +306,7 @@ class OpenDocuments:
             return False
         try:
             plan = OpenPlan.open(file.with_name(PLANS[0]), self.environ)
-            named = plan.project.settings.task_graph
+            named = plan.project.settings.build.task_graph
             return bool(named) and (plan.root / named).resolve() == file.resolve()
         except RunnerError:
             return False

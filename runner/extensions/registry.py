@@ -2,8 +2,8 @@
 
 Nothing here imports an extension of ours: their rows name modules. Another distribution's
 extension is an entry point of the group `runner.extensions`. It runs code in this process, so it
-is loaded only if the person's own settings file names it (`extensions = ["acme_runner"]`), and
-never from the folder of the project. Entry points are not read before somebody asks for it.
+is loaded only if the person's own settings file names it (`build.extensions = ["acme_runner"]`),
+and never from the folder of the project. Entry points are not read before somebody asks for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ else:
     metadata = lazy_module("importlib.metadata")
 
 GROUP = "runner.extensions"
-SETTING = "extensions"
 
 _TEAM, _BRIDGE, _CLUSTER = f"{GROUP}.team", f"{GROUP}.bridge", f"{GROUP}.cluster"
 _TELEMETRY, _LLM = f"{GROUP}.telemetry", f"{GROUP}.llm"
@@ -83,12 +82,14 @@ _named: tuple[str, ...] = ()
 
 def read_names(content: bytes) -> tuple[str, ...]:
     """Return the extensions that a settings file names; those of a damaged file are none."""
-    if SETTING.encode() not in content:
+    if b"extensions" not in content:
         return ()
     try:
-        names = parse_toml(content.decode("utf-8-sig")).get(SETTING, ())
+        table = parse_toml(content.decode("utf-8-sig"))
     except ValueError:
         return ()
+    build = table.get("build")
+    names = {**table, **(build if isinstance(build, dict) else {})}.get("extensions", ())
     names = names if isinstance(names, list) else [names]
     return tuple(one for one in names if isinstance(one, str) and one.strip())
 
@@ -140,8 +141,8 @@ def _load_one(name: str) -> Extension:
     if found is None:
         raise RunnerError(
             f"extension {name!a} is not installed in the runner's environment",
-            where=SETTING,
-            hint=f"install it ({sys.executable} -m pip install …), or remove it from {SETTING}",
+            where="build.extensions",
+            hint=f"install it ({sys.executable} -m pip install …), or remove it from the setting",
         )
     _require_outside_project(name, found.module)
     try:
@@ -150,7 +151,7 @@ def _load_one(name: str) -> Extension:
         raise RunnerError(
             f"extension {name!a} cannot be loaded: {error}",
             where=found.value,
-            hint=f"fix or update it, or remove it from {SETTING} in your settings",
+            hint="fix or update it, or remove it from build.extensions in your settings",
         ) from error
     if not isinstance(extension, Extension):
         raise RunnerError(f"extension {name!a} is not an Extension object", where=found.value)
@@ -161,8 +162,7 @@ def _find_entry_points(name: str) -> Iterator[metadata.EntryPoint]:
     """Yield entry points of this name, or of a distribution of this name."""
     wanted = _normalize(name)
     for one in metadata.entry_points(group=GROUP):
-        distribution = one.dist.name if one.dist else ""
-        if wanted in (_normalize(one.name), _normalize(distribution)):
+        if wanted in (_normalize(one.name), _normalize(one.dist.name if one.dist else "")):
             yield one
 
 

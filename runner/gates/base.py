@@ -275,8 +275,8 @@ class GateContext:
 
 def command_limits(task: Task, settings: Settings) -> Limits:
     """How long a command of this task may run, and how much it may use."""
-    hard = task.timeout or settings.hard_seconds
-    limits = Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard, queue=hard)
+    own, hard = settings.limits, task.timeout or settings.limits.hard_seconds
+    limits = Limits(soft=own.soft_seconds, idle=own.idle_seconds, hard=hard, queue=hard)
     return apply_bounds(limits, settings, task.uses)
 
 
@@ -359,7 +359,7 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
         case Ended.IDLE if check.kind != "gate":
-            return "have it print progress, or raise idle_seconds in the settings"
+            return "have it print progress, or raise limits.idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
             return f"raise its time limit: {_where_its_time_is(check, context)}"
         case _:
@@ -385,9 +385,9 @@ def suggest_shell(check: Check, context: GateContext) -> str:
         return ""
     walls = {"auto": "", "none": "--no-sandbox "}
     settings = context.settings
-    flags = walls.get(settings.sandbox, f"--sandbox {settings.sandbox} ")
-    if settings.task_graph:
-        flags += f"--task-graph {shlex.quote(settings.task_graph)} "
+    flags = walls.get(settings.sandbox.kind, f"--sandbox {settings.sandbox.kind} ")
+    if settings.build.task_graph:
+        flags += f"--task-graph {shlex.quote(settings.build.task_graph)} "
     plain = line.isprintable() and len(line) <= _LONGEST_TYPED and redact(line) == line
     named = shlex.quote(line) if plain else "" if check.task else check.id
     return f"see it fail: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
@@ -403,7 +403,7 @@ def _unbuilt(ran: Ran, context: GateContext) -> str:
 def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     """What says how long a check may run: its gate, else the task, else a setting."""
     if check.kind != "gate":
-        return "Timeout in the task, or hard_seconds in the settings"
+        return "Timeout in the task, or limits.hard_seconds in the settings"
     name = check.id.removeprefix("gate:")
     gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):

@@ -192,7 +192,7 @@ def _evaluate_unable(trial: CheckRun, how: str, context: GateContext) -> Proved:
     Where the work is not a person's, and a test suite ran none of its tests, a person is asked.
     """
     refused = Proved(trial.proof, trial.findings())
-    is_excusable = not (context.settings.strict or _is_own(trial.check, context))
+    is_excusable = not (context.settings.proof.strict or _is_own(trial.check, context))
     if not (is_excusable and _was_unable(trial.check, how, context)):
         return refused
     asks = how == TESTS and context.changes and not context.origin.by_person
@@ -233,7 +233,7 @@ def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
     there to find just them.
     """
     task, check = context.task, trial.check
-    if context.changes or context.settings.strict or trial.ran.ended is not Ended.EXITED:
+    if context.changes or context.settings.proof.strict or trial.ran.ended is not Ended.EXITED:
         return ()
     proven = task.test_contracts or task.contracts
     if not (proven and is_declared(task, context.settings, check.id, check.command)):
@@ -262,7 +262,7 @@ def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None
 
 def _excusable(trial: CheckRun, context: GateContext) -> bool:
     check = trial.check
-    if context.settings.strict or context.on_base is None or not context.changes:
+    if context.settings.proof.strict or context.on_base is None or not context.changes:
         return False  # without changes the tree before is this one
     if trial.ran.ended is not Ended.EXITED:
         return False

@@ -92,7 +92,7 @@ def make_context(check: Check, context: GateContext) -> ContractContext:
         environment=context.environment,
         run=lambda line: context.run(check, Fitted(line, {})),
         seconds=check.limits.hard,
-        examples=context.settings.contract_examples,
+        examples=context.settings.proof.contract_examples,
         kept=context.kept,
     )
 
@@ -164,7 +164,7 @@ def prove_for_other_task(check: Check, task: Task, context: GateContext) -> Prov
 
 def _excuse_known_failures(check: Check, proved: Proved, context: GateContext) -> Proved:
     """The same, excused where every part of it failed on the tree before the change."""
-    if context.settings.strict or context.on_base is None or not context.changes:
+    if context.settings.proof.strict or context.on_base is None or not context.changes:
         return proved
     with context.on_base(()):
         # Without a tree: under the name of the proposal nothing of the base may be remembered.

@@ -135,14 +135,14 @@ def _tests_failed(context: GateContext) -> bool:
 
 def threshold_of(task: Task, settings: Settings) -> float:
     """The percent that is asked of a task."""
-    return settings.coverage if task.coverage is None else task.coverage
+    return settings.proof.coverage if task.coverage is None else task.coverage
 
 
 def _evaluate(
     check: Check, context: GateContext, weight: Weight, missing: tuple[str, ...]
 ) -> tuple[Coverage | None, tuple[Finding, ...]]:
     threshold = threshold_of(context.task, context.settings)
-    fails = context.settings.coverage_missing == "fail"
+    fails = context.settings.proof.coverage_missing == "fail"
     severity = Severity.ERROR if fails else Severity.WARNING
     unmeasured = tuple(_find_unmeasured(check, weight, missing, severity))
     if weight.reaches(threshold):

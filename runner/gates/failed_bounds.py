@@ -69,7 +69,7 @@ def add_place(
 ) -> CommandBounds:
     """Return the same with what holds a command that runs there."""
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
-    read = tuple(map(expand_home, settings.sandbox_read))
+    read = tuple(map(expand_home, settings.sandbox.read))
     shown = str(place.shown)
     return replace(
         bounds,
@@ -140,7 +140,7 @@ def _network(bounds: CommandBounds) -> str:
 def _describe_writable(_bounds: CommandBounds) -> str:
     return (
         "the sandbox allows writes only in the project's folder, $HOME and $TMPDIR; "
-        'elsewhere only with sandbox = "none" in your own settings'
+        'elsewhere only with sandbox.kind = "none" in your own settings'
     )
 
 
@@ -153,7 +153,7 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
-            shown = f'to allow reading it: sandbox_read = ["{other}"] in your own settings'
+            shown = f'to allow reading it: sandbox.read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, a path of another repository or user; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)
     named = _paths_in(bounds.command, bounds.home) if silent else []
@@ -162,7 +162,7 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
         if any(_is_below(path, own) for own in bounds.own):
             continue
         personal = kind != _NAMED and bounds.home and _is_below(path, bounds.home)
-        shown = f'to read it: sandbox_read = ["{path}"] in your own settings'
+        shown = f'to read it: sandbox.read = ["{path}"] in your own settings'
         shared = "" if personal else next((one for one in _SHARED if _is_below(path, one)), "")
         if kind != "denied" and not personal and not bounds.hides(path):
             continue

@@ -122,7 +122,7 @@ def find_survivors(
     Of mutants that the visible contracts were tried on, only those that survived are tried again.
     `is_noticed` returns whether another test fails on a tree with these changes.
     """
-    if gates.settings.mutation == "off" or gates.origin.by_person:
+    if gates.settings.proof.mutation == "off" or gates.origin.by_person:
         return
     began = effects.monotonic()
     for one in islice(_list_unnoticed(gates), can_fail.MOST_CHANGES):

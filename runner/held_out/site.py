@@ -31,7 +31,7 @@ class HeldOutFolders(NamedTuple):
 
     @classmethod
     def of(cls, top: Path, common_dir: Path, plan_path: str, chosen: Path | None) -> Self:
-        """Return the folders of a plan; `chosen` is the person's setting `held_out_dir`."""
+        """Return the folders of a plan; `chosen` is the person's setting `proof.held_out_dir`."""
         store = HeldOutStore.open(top, common_dir, plan_path, chosen)
         return cls(store, top / _WORKSPACES)
 

@@ -4,7 +4,7 @@
     <state>/held-out/<store id>/<plan>/records/TASK.json  what is known of them, see `FileRecord`
     <state>/held-out/<store id>/<plan>/results/<TASK>/  output of held-out proofs
 
-A person's setting `held_out_dir` takes the place of `<state>/held-out/<store id>`. The store id is
+A person's setting `proof.held_out_dir` takes the place of `<state>/held-out/<store id>`. The id is
 a random number in the git common directory: a folder that moves and other worktrees keep it.
 """
 

@@ -42,7 +42,7 @@ class Pacer:
         while seconds := self.take():
             if not is_reported and self.clock() - since + seconds > _LONG_WAIT:
                 is_reported = True
-                tell(f"waiting to call the model, limited by model_calls = {self.rate}")
+                tell(f"waiting to call the model, limited by model.calls = {self.rate}")
             yield seconds
 
     def wait(self, cancelled: Event, tell: Callable[[str], None]) -> bool:

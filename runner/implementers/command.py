@@ -185,7 +185,7 @@ class CommandLine:
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> CommandLine | Finding:
         """The task's Command, else the project's."""
-        line = task.command or settings.command
+        line = task.command or settings.build.command
         if line:
             return cls(line)
         return Finding(

@@ -88,7 +88,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             CHECK,
             NOBODY,
             hint="write its files as blocks (```python file=PATH); or add - Command: … and what "
-            "proves its work; or name an agent: - Implementer: claude, or implementer = … in "
+            "proves its work; or name an agent: - Implementer: claude, or build.implementer = … in "
             "the settings",
         )
     kind = _find_kind(name)
@@ -101,7 +101,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             hint=did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}",
         )
     named = next_model(task, settings, 0)
-    return kind.for_task(task, replace(settings, model_execute=named) if named else settings)
+    return kind.for_task(task, settings.with_model(execute=named) if named else settings)
 
 
 def next_model(task: Task, settings: Settings, failed: int) -> str:
@@ -109,7 +109,7 @@ def next_model(task: Task, settings: Settings, failed: int) -> str:
 
     A task that names one begins there; one that is no step of `escalate` stays with it.
     """
-    steps = settings.model_escalate
+    steps = settings.model.escalate
     if task.model:
         steps = steps[steps.index(task.model) :] if task.model in steps else (task.model,)
     return steps[min(failed, len(steps) - 1)] if steps else ""
@@ -123,13 +123,13 @@ def has_nobody(task: Task, settings: Settings) -> bool:
 
 def choose_drafter(settings: Settings) -> Implementer | Finding:
     """Who drafts plans: `[model] draft` where that names a program, else who implements tasks."""
-    named = settings.model_draft.casefold()
+    named, own = settings.model.draft.casefold(), settings.build
     question = Task(DRAFT, "a draft of a plan", 0, Spec("", ""), outputs=("any",))
     if is_agent_name(named) or named == command.NAME:
         chosen = choose(replace(question, implementer=named), settings)
-    elif ":" in named and not (settings.implementer or settings.agent_command or settings.command):
-        settings = replace(settings, model_execute=settings.model_execute or settings.model_draft)
-        chosen = IMPLEMENTERS[MODEL].for_task(question, settings)
+    elif ":" in named and not (own.implementer or own.command or settings.agent.command):
+        executes = settings.model.execute or settings.model.draft
+        chosen = IMPLEMENTERS[MODEL].for_task(question, settings.with_model(execute=executes))
     else:
         chosen = choose(question, settings)
     if isinstance(chosen, (Finding, Drafter)):
@@ -140,7 +140,7 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
 
 def names_reviewer(settings: Settings) -> bool:
     """Whether `[model] review` names a program or a provider's model, for any task."""
-    named = settings.model_review.casefold()
+    named = settings.model.review.casefold()
     return is_agent_name(named) or named.partition(":")[0] in PROVIDER_KEYS
 
 
@@ -149,15 +149,15 @@ def choose_reviewer(task: Task, settings: Settings) -> tuple[Drafter, str] | Non
 
     `[model] review` names a program, a provider's model, or the model of the task's own agent.
     """
-    named = settings.model_review
+    named = settings.model.review
     if not named:
         return None
     if is_agent_name(named.casefold()):
-        chosen = choose(replace(task, implementer=named), replace(settings, model_review=""))
+        chosen = choose(replace(task, implementer=named), settings.with_model(review=""))
         named = ""
     elif names_reviewer(settings):
-        executes = settings.model_execute if ":" in settings.model_execute else named
-        chosen = IMPLEMENTERS[MODEL].for_task(task, replace(settings, model_execute=executes))
+        executes = settings.model.execute if ":" in settings.model.execute else named
+        chosen = IMPLEMENTERS[MODEL].for_task(task, settings.with_model(execute=executes))
     else:
         chosen = choose(task, settings)
     if isinstance(chosen, Finding) or not chosen.is_agent or not isinstance(chosen, Drafter):
@@ -169,7 +169,7 @@ def model_of(task: Task, settings: Settings, implementer: str) -> str:
     """Return the model that an implementer works with; empty where it is not known."""
     if not is_agent_name(implementer.casefold()):
         return ""
-    return task.model or settings.model_execute
+    return task.model or settings.model.execute
 
 
 def agent_of(task: Task, settings: Settings) -> str:
@@ -191,8 +191,8 @@ def _name_for(task: Task, settings: Settings) -> str:
         return blocks.NAME
     if task.command:
         return command.NAME
-    projects = settings.implementer or (command.NAME if settings.command else "")
-    projects = projects or (program.OTHER if settings.agent_command else "")
+    projects = settings.build.implementer or (command.NAME if settings.build.command else "")
+    projects = projects or (program.OTHER if settings.agent.command else "")
     if not task.writes_anything and (not projects or is_agent_name(projects.casefold())):
         return check.NAME  # there is nothing that an agent could do
     return projects

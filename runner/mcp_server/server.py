@@ -341,7 +341,7 @@ class Caller:
     def __init__(self, folder: Path, environ: Mapping[str, str], plan: str = "") -> None:
         self._folder, self._environ = folder, dict(environ)
         if plan:
-            self._environ["RUNNER_TASK_GRAPH"] = plan
+            self._environ["RUNNER_BUILD_TASK_GRAPH"] = plan
         self._run: OwnCommand | None = None
         self._lock = threading.Lock()
 

@@ -128,7 +128,7 @@ class Judge(StrEnum):
     TESTS = "held-out tests"
     """Tests that are held out, or that a separate author wrote."""
     REVIEWER = "reviewer"
-    """An agent, a model, or the person's `review_command`."""
+    """An agent, a model, or the person's `review.command`."""
     PERSON = "person"
 
 

@@ -66,7 +66,6 @@ ROWS = (
 examples:
   runner status           show all tasks, and what to type next
   runner status --watch   redraw it whenever something changes
-  runner status --json    the same, for programs
   runner status --costs   time that proofs took so far, by kind, and time saved
   runner status --list --status blocked
                           list the blocked tasks, one per line
@@ -242,21 +241,21 @@ examples:
 examples:
   runner stats                      since the journal began
   runner stats --since 30d          only the last thirty days; also 90m, 12h, 2w
-  runner stats --json               the same, for programs
   runner stats --time               the seconds that each run and task took
   runner stats --team               a team's builds by state, and its remaining budget
 """,
     ),
     Operation(
         "settings",
-        "show every setting, its value and its source",
+        "show settings, their values and their sources",
         "look:execute_settings",
-        (JSON,),
+        (flag("--all", "the rest, too"), flag("--from-repository", "what this clone sets"), JSON),
         output="settings",
         examples="""\
 examples:
-  runner settings
-  RUNNER_JOBS=2 runner settings --json
+  runner settings                     what differs from the default
+  runner settings --from-repository   what this clone changes
+  RUNNER_BUILD_JOBS=2 runner settings --json
 """,
     ),
     Operation(

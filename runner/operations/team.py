@@ -20,9 +20,9 @@ ROWS = (
         effects="reads writes sends",
         role="operator",
         examples="""\
-With `publish = "origin"` in your own settings, a run holds the lease of its branch in that remote.
+With `git.publish = "origin"` in your own settings, a run holds the lease of its branch there.
 Each landing updates the remote's branch first. Of two clones one builds; the other ends with
-exit 6. A run takes over a lease that was not renewed for `lease_seconds`.
+exit 6. A run takes over a lease that was not renewed for `git.lease_seconds`.
 
 Use --take if the holder will not return sooner. The holder's next landing is refused, their proven
 work stays on their machine, and they see your reason. The next run here uses the lease.

@@ -256,7 +256,7 @@ def command_environment(
 ) -> dict[str, str]:
     """The whole environment of a command.
 
-    `pass_env` are further names and globs from the person's settings; `extra` are the
+    `sandbox.pass_env` are further names and globs from the person's settings; `extra` are the
     variables of the task, which win.
     """
     wanted = tuple(pass_env)

@@ -98,13 +98,13 @@ def apply_bounds(limits: Limits, settings: Settings, uses: Iterable[Resource] = 
     """The limits with the person's bounds, and the memory of a task's `Uses: memory 4GB`."""
     return replace(
         limits,
-        processes=settings.processes,
-        together=memory_of(uses) or bytes_of(settings.memory),
-        file_size=bytes_of(settings.file_size),
-        processors=settings.processors,
-        disk=bytes_of(settings.disk),
-        io=bytes_of(settings.io.strip()[:-2]),
-        registries=Registries.of(settings.registries, settings.registries_only),
+        processes=settings.limits.processes,
+        together=memory_of(uses) or bytes_of(settings.limits.memory),
+        file_size=bytes_of(settings.limits.file_size),
+        processors=settings.limits.processors,
+        disk=bytes_of(settings.limits.disk),
+        io=bytes_of(settings.limits.io.strip()[:-2]),
+        registries=Registries.of(settings.sandbox.registries, settings.floor.registries),
     )
 
 

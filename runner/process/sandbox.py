@@ -36,9 +36,9 @@ else:
 
 WORDS = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
 _HINTS = {
-    "bubblewrap": ", or set sandbox = none in your own settings",
-    "seatbelt": "seatbelt exists only on macOS; set sandbox = auto in your own settings",
-    "landlock": " and set sandbox = auto in your own settings",
+    "bubblewrap": ", or set sandbox.kind = none in your own settings",
+    "seatbelt": "seatbelt exists only on macOS; set sandbox.kind = auto in your own settings",
+    "landlock": " and set sandbox.kind = auto in your own settings",
 }
 # user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
 # and Debian's, whose AppArmor wants a profile with `userns` of each program that makes one.
@@ -144,9 +144,9 @@ def sandbox_of(settings: Settings, environ: Mapping[str, str]) -> Sandbox:
 
     Raises RunnerError where it cannot.
     """
-    own = [expand_home(settings.held_out_dir)] if settings.held_out_dir else []
-    hidden = (Places.of(environ).held_out, *own)
-    return choose_sandbox(settings.sandbox, tuple(map(expand_home, settings.sandbox_read)), hidden)
+    held_out, own = settings.proof.held_out_dir, settings.sandbox.kind
+    hidden = (Places.of(environ).held_out, *map(expand_home, filter(None, (held_out,))))
+    return choose_sandbox(own.kind, tuple(map(expand_home, own.read)), hidden)
 
 
 def choose_sandbox(
@@ -177,7 +177,7 @@ def choose_sandbox(
 def explain_opening(settings: Path = Path("/proc/sys")) -> str:
     """What a person may do so that bubblewrap works on this machine."""
     if sys.platform == "darwin":
-        return 'sandbox = "seatbelt" in your own settings'
+        return 'sandbox.kind = "seatbelt" in your own settings'
     if which("bwrap", os.environ) is None:
         return "apt-get install bubblewrap"
     for name, closed, opening in _CLOSED:
@@ -210,7 +210,7 @@ def _probe(wanted: str, read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -
         return found
     second = "seatbelt" if sys.platform == "darwin" else "landlock"
     works = not isinstance(_probe(second, read), str)
-    return NoSandbox(f'{found}; sandbox = "{second}" works here' if works else found)
+    return NoSandbox(f'{found}; sandbox.kind = "{second}" works here' if works else found)
 
 
 # A process that is dead but not fetched has no `exe` to read (proc(5)), and was left by nobody.

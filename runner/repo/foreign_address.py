@@ -106,7 +106,7 @@ def require_permitted(address: str, credential: str, permitted: Collection[str])
         raise RunnerError(
             f"{credential} may not be sent to {host or 'this address'} from here",
             where=address,
-            hint=f'set worker_credentials = ["{credential}@{host or "HOST"}"] in your own settings',
+            hint=f'set team.worker_credentials = ["{credential}@{host or "HOST"}"] yourself',
         )
 
 
@@ -122,7 +122,7 @@ def require_within(address: str, folders: Collection[str]) -> None:
         raise RunnerError(
             "a path of this machine is built only if its own settings allow it",
             where=address,
-            hint=f'set worker_folders = ["{place.parent}"] in your own settings (runner settings)',
+            hint=f'set team.worker_folders = ["{place.parent}"] in your own settings',
         )
 
 

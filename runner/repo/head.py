@@ -57,8 +57,8 @@ class Folders:
 class Head:
     """What HEAD says: a branch with or without a commit yet, or a commit alone.
 
-    Where landings wait for a person to commit them (`commit = "manual"`), `commit` is the last of
-    these: everything is built, looked at and proven as if it stood on the branch already.
+    Where landings wait for a person to commit them (`git.commit = "manual"`), `commit` is the last
+    of these: everything is built, looked at and proven as if it stood on the branch already.
     """
 
     branch: str | None

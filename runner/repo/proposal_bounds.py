@@ -50,7 +50,7 @@ class TooMuchError(ProposalError):
 
 @dataclass(frozen=True, slots=True)
 class ProposalBounds:
-    """The settings `proposal_file_size`, `proposal_size` and `proposal_files`; sizes in bytes."""
+    """The settings `[limits] proposal_file_size`, `proposal_size`, `proposal_files`, in bytes."""
 
     file_size: int = 50 * _MEGABYTE
     size: int = 500 * _MEGABYTE
@@ -59,9 +59,9 @@ class ProposalBounds:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Those of a run."""
-        file_size, size = map(bytes_of, (settings.proposal_file_size, settings.proposal_size))
-        usual = cls()
-        return cls(file_size or usual.file_size, size or usual.size, settings.proposal_files)
+        own, usual = settings.limits, cls()
+        file_size, size = map(bytes_of, (own.proposal_file_size, own.proposal_size))
+        return cls(file_size or usual.file_size, size or usual.size, own.proposal_files)
 
     def hold(
         self,
@@ -102,14 +102,14 @@ class ProposalBounds:
                 raise TooMuchError(
                     shown,
                     f"{shown} has {size:,} bytes; the limit for a file is {self.file_size:,}",
-                    "write a smaller file, add it to .gitignore, or raise proposal_file_size "
-                    f"({format_size(self.file_size)}) in your settings",
+                    "write a smaller file, add it to .gitignore, or raise limits.proposal_file_size"
+                    f" ({format_size(self.file_size)}) in your settings",
                 )
         if total > self.size:
             raise TooMuchError(
                 "",
                 f"the task's files have {total:,} bytes; the limit is {self.size:,}",
-                "write less, add generated files to .gitignore, or raise proposal_size "
+                "write less, add generated files to .gitignore, or raise limits.proposal_size "
                 f"({format_size(self.size)}) in your settings",
             )
         return paths

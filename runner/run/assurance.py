@@ -36,7 +36,7 @@ def find_lack(proofs: Iterable[Proof]) -> Finding | None:
 
 def wants_independence(task: Task, settings: Settings) -> bool:
     """Return whether a task's work must be `independent`: the plan may only ask for more."""
-    return "independent" in (settings.assurance, task.assurance)
+    return "independent" in (settings.proof.assurance, task.assurance)
 
 
 def lacks_items(task: Task, settings: Settings) -> bool:

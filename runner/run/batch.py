@@ -88,7 +88,7 @@ class Batch:
 
     def run(self) -> tuple[TaskExit, ...]:
         """Run it for all; what came of each, in their order. Raises KeyboardInterrupt."""
-        count = max(1, min(self.settings.jobs, len(self.tasks)))
+        count = max(1, min(self.settings.build.jobs, len(self.tasks)))
         sites = [self.workshop.site(number, self.workers) for number in range(count)]
         executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="parallel")
         try:

@@ -136,7 +136,7 @@ def find_executor(settings: Settings) -> ExecutorKind | None:
 
     Raises RunnerError where no extension has it.
     """
-    name = settings.executor.partition(":")[0]
+    name = settings.cluster.executor.partition(":")[0]
     if name in (INLINE, THREADS):
         return None
     reference = find_reference("executors", name)

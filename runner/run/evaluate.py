@@ -39,7 +39,7 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
     with measure_stage(assignment, site, "write pipeline"):
         admitted = admit_writes(outcome.changes, assignment.rules, context)
     outcome = replace(outcome, tainted=admitted.tainted)
-    at_write = site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT
+    at_write = site.settings.review.at == "write" and assignment.review is ReviewMode.PROMPT
     if admitted.clean and at_write:  # before anything is compiled, rather than once at the end
         ruling = site.workers.ask(outcome)
         if ruling.answer is Answer.WAITS:
@@ -57,8 +57,8 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
     site.workers.add_scan(assignment.task.id, assignment.attempt, passed.sast)
     if not passed.clean:
         return without_tools(outcome)
-    if site.settings.sast_block_at != "never":  # then a person wants to wait for it
-        blocking = passed.sast.result().find_blocking(site.settings.sast_block_at)
+    if site.settings.proof.sast_block_at != "never":  # then a person wants to wait for it
+        blocking = passed.sast.result().find_blocking(site.settings.proof.sast_block_at)
         outcome = replace(outcome, findings=(*outcome.findings, *blocking))
         if blocking:
             return outcome
@@ -186,7 +186,7 @@ def make_write_context(
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
         python=find_project_python(site.place, context.environment),
-        on_base=None if site.settings.strict else context.on_base,
+        on_base=None if site.settings.proof.strict else context.on_base,
         sast=site.sast,
         secrets=assignment.secrets,
         stopped=site.scratch.stopped,

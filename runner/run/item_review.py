@@ -1,6 +1,6 @@
 """Review by acceptance item: a second reader answers each item, and the runner checks the evidence.
 
-The reader is `review_command`, an agent or a model. Its answer is JSON of one fixed shape. What it
+The reader is `review.command`, an agent or a model. Its answer is JSON of one fixed shape. What it
 writes is shown and compared; it never changes commands, scope or settings.
 """
 

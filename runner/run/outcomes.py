@@ -405,7 +405,7 @@ class OutcomeHandler:
         if wait_for_answers(task, outcome, rules, self.books, self.questions):
             return
         same = self.retries.gives_the_same(task)
-        halts = self.settings.regression == "halt" or self.retries.is_last(task, outcome)
+        halts = self.settings.proof.regression == "halt" or self.retries.is_last(task, outcome)
         rejected = review.refusals(self.journal.state, task.id, outcome.changes)
         if rejected:  # a person's no to these very bytes holds: it is not asked again
             findings = (*(review.rejection(one) for one in rejected), *outcome.findings)

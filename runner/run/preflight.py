@@ -71,7 +71,7 @@ def find_lacking(
         environ,
         find_program,
         gates=settings.gates_for(task.type),
-        permitted=settings.secrets,
+        permitted=settings.sandbox.secrets,
         leased=frozenset(one.name for one in settings.secret),
     )
     if unmet:
@@ -114,7 +114,7 @@ def _of_its_environment(
     task: Task, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> str:
     """That its tests would run in the runner's own environment, and how that is mended."""
-    if ":" in settings.executor:  # the workers' environments are not known here
+    if ":" in settings.cluster.executor:  # the workers' environments are not known here
         return ""
     contracts, gates = task.test_contracts, task.gates
     lines = (*(one.command for one in contracts), *(one.command for one in gates))
@@ -130,7 +130,7 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
 
     Asked anew each time: a script that was committed meanwhile is seen.
     """
-    line = task.command or (settings.command if not task.implementer else "")
+    line = task.command or (settings.build.command if not task.implementer else "")
     named = find_started_files(line, lambda _: None) if line and task.writes_anything else ()
     there = sorted(
         path for path in named if (root / path).is_file() and not is_in_dependencies(root, path)
@@ -161,7 +161,7 @@ def _of_its_agent(
     chosen: Implementer, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> Finding | None:
     """Why the program that implements a task could not even begin; workers know of their own."""
-    if not chosen.is_agent or ":" in settings.executor:  # a cluster of their own
+    if not chosen.is_agent or ":" in settings.cluster.executor:  # a cluster of their own
         return None
     from runner.process.sandbox import sandbox_of
 

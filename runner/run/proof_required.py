@@ -51,12 +51,12 @@ def stands_on_words(
     task: Task, tasks: Mapping[str, Task], state: RunState, settings: Settings
 ) -> str:
     """Why a task may not start where everything is to be proven; empty where it may."""
-    if settings.require_proof != "always":
+    if settings.proof.require_proof != "always":
         return ""
     lacking = [one for one in task.depends_on if one in tasks and _is_weak(tasks[one], state)]
     if not lacking:
         return ""
-    return f"it depends on unproven {', '.join(lacking)} (require_proof): prove or waive it"
+    return f"it depends on unproven {', '.join(lacking)} (proof.require_proof): prove or waive it"
 
 
 def _is_weak(task: Task, state: RunState) -> bool:
@@ -146,14 +146,14 @@ def _too_little(
     by: ProvenBy | None, paths: Sequence[str], settings: Settings, implementer: str
 ) -> str:
     """Why what is proven `by` this alone may not be DONE; empty where it may."""
-    if settings.require_proof == "never":
+    if settings.proof.require_proof == "never":
         return ""
-    if settings.require_proof == "always":
+    if settings.proof.require_proof == "always":
         code = any(map(is_code, paths))
         if by in (_STRONG if code else (*_STRONG, ProvenBy.COMMAND)):
             return ""
         needs = "code needs tests or a contract" if code else "work needs at least a command"
-        return f"{_format_proof_kind(by)}, but {needs} (require_proof)"
+        return f"{_format_proof_kind(by)}, but {needs} (proof.require_proof)"
     if implementer in _BY_A_PERSON or by in (*_STRONG, ProvenBy.COMMAND):
         return ""
     if by is ProvenBy.PASSED:
@@ -191,7 +191,7 @@ def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
 
 def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
     """Whether code is to be proven by more than an exit code, and no line names what would."""
-    if settings.require_proof != "always" or not any(map(is_code, task.outputs)):
+    if settings.proof.require_proof != "always" or not any(map(is_code, task.outputs)):
         return False
     if task.no_proof or strongest_possible(task, settings) is not ProvenBy.TESTS:
         return False
@@ -204,7 +204,7 @@ def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
 
 def lacks_contracts(task: Task, settings: Settings) -> bool:
     """Whether the written type of a task asks for contracts, and there are none."""
-    asked = settings.require_contracts.split(",")
+    asked = settings.proof.require_contracts.split(",")
     return task.type in asked and task.type in _CONTRACT and not _has_contracts(task)
 
 

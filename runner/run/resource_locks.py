@@ -118,7 +118,7 @@ class Agents:
                 known[task.id] = not isinstance(chosen, Finding) and chosen.is_agent
             return known[task.id]
 
-        return cls(settings.agents, works_on)
+        return cls(settings.build.agents, works_on)
 
 
 @dataclass(slots=True)

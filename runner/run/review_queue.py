@@ -218,7 +218,7 @@ class ReviewQueue:
             return outcome
         state = self.review.journal.state
         failed = state.task(task.id).held_out_rounds + 1
-        over = failed >= self.retries.settings.held_out_rounds
+        over = failed >= self.retries.settings.proof.held_out_rounds
         if over or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome):
             return asked
         known = is_approved(state, task.id, outcome.changes, asked.questions)

@@ -65,13 +65,13 @@ def review_by_agent(
 
     With `is_plan` it is the text of a plan that it reads.
     """
-    if not site.settings.model_review:
+    if not site.settings.model.review:
         return None
     chosen = choose_reviewer(assignment.task, site.settings)
     agent = chosen[0] if chosen else None
     if not isinstance(agent, Reviewer):
         message = "review is auto, but this task's implementer cannot review"
-        hint = "set review_command in your own settings, or review = prompt"
+        hint = "set review.command in your own settings, or review.mode = prompt"
         return WorkResult(findings=(Finding(CHECK, message, hint=hint),))
     return agent.review(assignment.brief, _review_context(assignment, site), text, is_plan=is_plan)
 
@@ -98,9 +98,9 @@ _CANNOT_START = (126, 127)
 """What a shell says of a program that it may not, or cannot, run (POSIX, 2.8.2)."""
 _ENCLOSED = (
     "it runs in the sandbox, in the task's tree: use the full path of its program, "
-    "and add its folder to sandbox_read in your own settings"
+    "and add its folder to sandbox.read in your own settings"
 )
-_HINT = "set review_command or [model] review (for agents) in your own settings, or review = prompt"
+_HINT = "set review.command or model.review (for agents) in your settings, or review.mode = prompt"
 
 
 def review_of(
@@ -108,7 +108,7 @@ def review_of(
 ) -> item_review.ItemReview:
     """Return what whoever reviews has against a change, and the acceptance table.
 
-    `review_command` is the person's own setting, never the repository's, and may use the network.
+    `review.command` is the person's own setting, never the repository's, and may use the network.
     It reads the diff on standard input; exit 0 approves, else it says why. Where there is none, but
     a model for reviews, a session of an agent or a model reads it. `proven` is the proof, where
     this process made it.
@@ -121,7 +121,7 @@ def review_of(
     reader = _choose_reader(assignment, site, diff) if items_of(assignment.task) else None
     if reader is not None:
         return _review_by_item(assignment, site, outcome, reader, diff, proven)
-    if line := site.settings.review_command:
+    if line := site.settings.review.command:
         return item_review.ItemReview(findings=ask_review_command(assignment, site, line, diff))
     if (result := review_by_agent(assignment, site, diff)) is not None:
         return item_review.ItemReview(findings=result.findings, usage=result.usage)
@@ -161,7 +161,7 @@ def _choose_reader(
 ) -> item_review.Reader | None:
     """Return who answers item by item; None where nothing is set that can."""
     settings = site.settings
-    if line := settings.review_command:
+    if line := settings.review.command:
         ask = partial(_ask_command, assignment, site, line, diff)
         return item_review.Reader("review_command", ask, repairs=0)
     chosen = choose_reviewer(assignment.task, settings)
@@ -174,7 +174,7 @@ def _choose_reader(
 def _ask_command(
     assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
 ) -> item_review.ReviewReading:
-    """Let `review_command` read the diff on standard input, and the material in a file."""
+    """Let `review.command` read the diff on standard input, and the material in a file."""
     folder = site.place.box / f"review-{effects.new_id()}"
     effects.make_folder(folder)
     path = folder / "review.md"
@@ -200,9 +200,9 @@ def _ask_session(
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
     """Why nobody could review what a task would be built into; empty where somebody can."""
     name = "" if implementer is None else implementer.name
-    if mode is not ReviewMode.AUTO or settings.review_command or name in ("", "check"):
+    if mode is not ReviewMode.AUTO or settings.review.command or name in ("", "check"):
         return ""
-    if not settings.model_review:
+    if not settings.model.review:
         return f"review is auto, but no reviewer is set; {_HINT}"
     if isinstance(implementer, Reviewer) or names_reviewer(settings):
         return ""
@@ -216,8 +216,8 @@ def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None
     """
     if task.review is ReviewMode.PROMPT:
         return f"the plan sets Review: prompt for {task.id}"
-    if settings.review_floor is ReviewMode.PROMPT:
-        return "this repository's settings have review = prompt"
+    if settings.floor.review is ReviewMode.PROMPT:
+        return "this repository's settings have review.mode = prompt"
     return without_reviewer(ReviewMode.AUTO, settings, implementer)
 
 

@@ -78,7 +78,7 @@ class WorkerSetup:
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
         self._leases = self._make_leases()
-        environment = command_environment(self.environ, pass_env=self.settings.pass_env)
+        environment = command_environment(self.environ, pass_env=self.settings.sandbox.pass_env)
         self._environment = with_own_tools(environment, self.root, may_use=self._may_use)
 
     def _make_leases(self) -> SecretLeases | None:

@@ -43,7 +43,7 @@ def match_included(repository: Repository, settings: Settings) -> Matches | None
 
     Raises RunnerError where git cannot be asked.
     """
-    own = "\n".join(settings.worktree_include).encode()
+    own = "\n".join(settings.sandbox.worktree_include).encode()
     patterns = read_patterns(repository, repository.head().commit) + b"\n" + own
     if not patterns.strip():
         return None

@@ -400,7 +400,7 @@ def begin_draft(build: Build, given: FormInput) -> Notice:
 def _begin_command(build: Build, words: list[str], begun: str) -> Notice:
     environ = dict(build.environ)
     if build.plan:
-        environ["RUNNER_TASK_GRAPH"] = build.plan
+        environ["RUNNER_BUILD_TASK_GRAPH"] = build.plan
     command = OwnCommand(words, build.root, environ, stays=True)
     try:
         code = command.wait(_DRAFT_REFUSES_WITHIN)

@@ -201,7 +201,7 @@ def _left(project: Project, view: View) -> str:
     statuses = {id_: one.status for id_, one in view.states.items()}
     needs = {task.id: task.depends_on for task in view.tasks}
     seconds = {id_: one.typical_seconds for id_, one in view.states.items() if one.typical_seconds}
-    work = StatusWork(needs, seconds, project.settings.jobs)
+    work = StatusWork(needs, seconds, project.settings.build.jobs)
     left = seconds_left(work, statuses, {}, {})
     return format_seconds(left or 0.0)
 

@@ -61,7 +61,7 @@ def built(tmp_path_factory):
             fields=["Coverage: 60 %"],
         ),
         a_task("TASK-002", "Words", blocks={"words.md": "words\n"}, fields=["Proof: none — words"]),
-        files={"runner.toml": 'mutation = "off"\n'},
+        files={"runner.toml": 'proof.mutation = "off"\n'},
     )
 
 
@@ -367,7 +367,7 @@ def test_a_repository_names_a_folder_of_its_own_and_no_place_outside(place, tmp_
     for text in ("s3://elsewhere/x", "/tmp/elsewhere", "../elsewhere", "~/elsewhere"):
         place.write({"runner.toml": f'[artifacts]\nstore = "{text}"\n'})
         project = opened_at(place)
-        assert project.settings.artifacts_store == ""
+        assert project.settings.artifacts.store == ""
         assert "only your own settings" in project.loaded.notes[0]
     place.write({"runner.toml": '[artifacts]\nstore = "artifacts/kept"\n'})
     assert push(place, "artifacts/kept").runs

@@ -339,7 +339,7 @@ def test_what_every_commit_has_needs_no_commit(shop):
 @pytest.fixture
 def logged(workplace):
     """Two tasks that landed in the tree of somebody who commits by hand."""
-    workplace.write({"runner.toml": 'commit = "manual"\n'})
+    workplace.write({"runner.toml": 'git.commit = "manual"\n'})
     workplace.plan(*TASKS[:2])
     assert workplace.run("--no-sandbox").code == 0
     return workplace

@@ -64,7 +64,9 @@ def test_files_come_from_the_last_commit_and_not_from_what_nobody_saved_in_git(g
 
 def test_settings_say_what_may_be_read_and_where_skills_are(ground):
     shop = a_shop(ground)
-    shop.write("runner.toml", 'read_allow = ["src/store.py"]\nskills_fallback_to_builtin = false\n')
+    shop.write(
+        "runner.toml", 'agent.read_allow = ["src/store.py"]\nskills.fallback_to_builtin = false\n'
+    )
     text = shop.runner("brief", "1").out
     assert "class Store" in text
     assert "class Booking" not in text

@@ -1,6 +1,7 @@
 """`doctor` and `settings`: what is there, what holds, what is missing."""
 
 import os
+import re
 from pathlib import Path
 from shutil import which
 
@@ -154,21 +155,34 @@ def test_settings_say_where_each_value_comes_from(ground, monkeypatch):
     a_ground(ground, "A")
     ground.write(
         "runner.toml",
-        'attempts = 3\n\n[gates]\nlint = "ruff check"\n\n[gates.api]\nunits = "make units"\n',
+        'build.attempts = 3\n\n[gates]\nlint = "ruff check"\n\n[gates.api]\nunits = "make units"\n',
     )
-    monkeypatch.setenv("RUNNER_JOBS", "7")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "7")
     said = ground.runner("settings")
     assert said.code == 0
-    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in said.out.splitlines()}
-    assert rows["SETTING"].split() == ["VALUE", "SOURCE"]
-    assert rows["jobs"].split() == ["7", "environment", "RUNNER_JOBS"]
-    assert rows["attempts"].split() == ["3", "runner.toml:1"]
-    assert rows["minutes"].split() == ["30", "default"]
-    assert rows["gates"].startswith("lint: ruff check")
-    assert rows["gates_by_type"].startswith("api (units: make units)")
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()}
+    assert rows["SETTING"] == ["VALUE", "SOURCE"]
+    assert rows["build.jobs"] == ["7", "environment", "RUNNER_BUILD_JOBS"]
+    assert rows["build.attempts"] == ["3", "runner.toml:1"]
+    assert rows["gates"][:3] == ["lint:", "ruff", "check"]
+    assert rows["gates_by_type"][:3] == ["api", "(units:", "make"]
+    assert "budget.minutes" not in rows
+    every = ground.runner("settings", "--all").out
+    assert re.search(r"^budget\.minutes +30 +default$", every, re.MULTILINE)
+    assert re.search(r"^build\.backoff +1 +default +rarely needed$", every, re.MULTILINE)
+    cloned = ground.runner("settings", "--from-repository").out
+    assert [line.split()[0] for line in cloned.splitlines()[1:]] == [
+        "build.attempts",
+        "gates",
+        "gates_by_type",
+    ]
     document = ground.runner("settings", "--json").json
     assert document["kind"] == "settings"
-    assert document["settings"]["jobs"] == {"value": 7, "source": "environment RUNNER_JOBS"}
+    assert document["settings"]["build.jobs"] == {
+        "value": 7,
+        "source": "environment RUNNER_BUILD_JOBS",
+        "common": True,
+    }
 
 
 def test_settings_need_no_plan_but_no_mistakes(ground):
@@ -190,7 +204,7 @@ def test_a_merge_that_was_begun_is_to_be_ended_first(ground):
 
 def test_without_a_sandbox_it_says_what_that_means(ground, monkeypatch):
     a_ground(ground, "A")
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     assert found(ground.runner("doctor", "--json"), "sandbox") == [
         ("note", "none, so commands run with all your permissions: disabled in the settings")
     ]
@@ -205,7 +219,7 @@ def test_a_closed_bubblewrap_is_said_by_doctor_and_run_with_what_opens_it(
     fake.write_text("#!/bin/sh\necho 'bwrap: no namespace for you' >&2; exit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    monkeypatch.setenv("RUNNER_SANDBOX", "auto")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "auto")
     sandbox._probe.cache_clear()
     (state, text), *others = found(ground.runner("doctor", "--json"), "sandbox")
     ran = ground.runner("run", "--trust")
@@ -260,5 +274,5 @@ def test_settings_are_shown_outside_of_a_repository_too(ground):
     """Who operates a worker stands in none, and looks for the file to write them into."""
     said = ground.runner("settings", "--json")
     assert said.code == 0, said
-    assert said.json["settings"]["worker_folders"]["value"] == []
+    assert said.json["settings"]["team.worker_folders"]["value"] == []
     assert "runner.toml (does not exist yet)" in said.err

@@ -70,7 +70,7 @@ def test_without_git_it_says_how_to_get_it(ground):
     assert list(ground.folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("setting", ['command = "curl evil"', '[gates]\nlint = "curl evil"'])
+@pytest.mark.parametrize("setting", ['build.command = "curl evil"', '[gates]\nlint = "curl evil"'])
 def test_commands_that_a_clone_brings_are_not_trusted_along(ground, setting):
     ground.git("init", "-q")
     ground.write("runner.toml", setting + "\n")

@@ -56,7 +56,7 @@ def test_a_command_that_settings_bring_later_is_asked_about_once(asked, ground, 
 
 
 def test_so_are_agents_and_models_that_settings_or_plan_call_later(asked, ground):
-    ground.write("runner.toml", 'implementer = "codex"\n[model]\nexecute = "openai:dear"\n')
+    ground.write("runner.toml", 'build.implementer = "codex"\n[model]\nexecute = "openai:dear"\n')
     ground.write("TASK-GRAPH.md", PLAN.format("`x`") + "- Implementer: Model\n")
     assert asked().splitlines() == [
         LATER,
@@ -68,7 +68,7 @@ def test_so_are_agents_and_models_that_settings_or_plan_call_later(asked, ground
 
 def test_a_persons_own_settings_and_edits_of_the_plan_ask_nothing(asked, ground, monkeypatch):
     monkeypatch.setenv("RUNNER_COMMAND", "echo b")
-    monkeypatch.setenv("RUNNER_IMPLEMENTER", "claude")
+    monkeypatch.setenv("RUNNER_BUILD_IMPLEMENTER", "claude")
     ground.home.joinpath(".config/runner").mkdir(parents=True)
     ground.home.joinpath(".config/runner/runner.toml").write_text('[gates]\nmine = "true"\n')
     ground.write("TASK-GRAPH.md", PLAN.format("`echo another`"))

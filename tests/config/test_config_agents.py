@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.config.settings import load_settings
+from runner.config.loading import load_settings
 from runner.errors import RunnerError
 
 
@@ -24,27 +24,27 @@ def load(tmp_path):
 def test_models_are_a_table_and_each_kind_of_session_has_its_own(load):
     loaded = load('[model]\nplan = "opus"\nexecute = "a/b:c"\n', RUNNER_MODEL_REVIEW="strict")
     settings = loaded.settings
-    assert (settings.model_plan, settings.model_execute) == ("opus", "a/b:c")
-    assert settings.model_review == "strict"
-    assert loaded.sources["model_plan"] == "~/.config/runner/runner.toml:2"
+    assert (settings.model.plan, settings.model.execute) == ("opus", "a/b:c")
+    assert settings.model.review == "strict"
+    assert loaded.sources["model.plan"] == "~/.config/runner/runner.toml:2"
 
 
 def test_a_repository_names_neither_the_program_nor_what_it_is_given(load):
-    theirs = 'agent_command = "sh"\nacp_command = "sh"\n'
-    theirs += 'agent_env = ["AWS_SECRET"]\nagent_files = [".ssh/id"]\n'
+    theirs = 'agent.command = "sh"\nagent.acp_command = "sh"\n'
+    theirs += 'agent.env = ["AWS_SECRET"]\nagent.files = [".ssh/id"]\n'
     loaded = load(repository=theirs + '[model]\nexecute = "theirs"\n')
-    assert loaded.settings.agent_command == loaded.settings.acp_command == ""
-    assert loaded.settings.agent_env == ()
-    assert loaded.settings.agent_files == ()
+    assert loaded.settings.agent.command == loaded.settings.agent.acp_command == ""
+    assert loaded.settings.agent.env == ()
+    assert loaded.settings.agent.files == ()
     assert len(loaded.notes) == 4
-    assert loaded.settings.model_execute == "theirs"
+    assert loaded.settings.model.execute == "theirs"
 
 
 def test_files_of_a_login_lie_below_home(load):
-    assert load('agent_files = "~/.a/b:.c"').settings.agent_files == (".a/b", ".c")
+    assert load('agent.files = "~/.a/b:.c"').settings.agent.files == (".a/b", ".c")
     for bad in ("/etc/passwd", "../x", "~/"):
         with pytest.raises(RunnerError, match="below your home folder"):
-            load(f'agent_files = ["{bad}"]')
+            load(f'agent.files = ["{bad}"]')
 
 
 def test_a_models_name_is_no_option(load):

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.default_gates import (
     find_declared_gates,
@@ -153,9 +154,9 @@ def test_a_gate_of_one_type_is_for_its_tasks_alone(tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(default_gates=False),
-        Settings(gates=(GateSpec("lint", "true"),)),
-        Settings(gates_by_type=(("ui", (GateSpec("look", "true"),)),)),
+        settings_of(default_gates=False),
+        settings_of(gates=(GateSpec("lint", "true"),)),
+        settings_of(gates_by_type=(("ui", (GateSpec("look", "true"),)),)),
     ],
 )
 def test_who_configures_gates_or_wants_none_gets_no_others(settings):
@@ -163,7 +164,7 @@ def test_who_configures_gates_or_wants_none_gets_no_others(settings):
 
 
 def default(command, name="tests"):
-    return Settings(gates=(GateSpec(name, command, origin="pyproject.toml"),))
+    return settings_of(gates=(GateSpec(name, command, origin="pyproject.toml"),))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_a_failure_for_want_of_anything_to_look_at(command, code, said, nothing)
 
 
 def test_a_gate_that_somebody_configured_wants_tests_to_be_there():
-    asked = Settings(gates=(GateSpec("tests", "python -m pytest -q"),))
+    asked = settings_of(gates=(GateSpec("tests", "python -m pytest -q"),))
     assert not nothing_to_check(A_TASK, asked, "gate:tests", "python -m pytest -q", 5, "")
 
 

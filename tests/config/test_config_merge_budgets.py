@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.config.settings import load_settings
+from runner.config.loading import load_settings
 
 
 @pytest.fixture
@@ -19,16 +19,21 @@ def loaded(tmp_path):
     return load
 
 
-@pytest.mark.parametrize("name", ["run_dollars", "dollars", "attempt_tokens", "tool_calls"])
+@pytest.mark.parametrize(
+    "name", ["budget.run_dollars", "budget.dollars", "budget.attempt_tokens", "budget.tool_calls"]
+)
 def test_a_repository_cannot_raise_what_the_person_allows(loaded, name):
     found = loaded(f"{name} = 5\n", f"{name} = 1000000\n")
-    assert getattr(found.settings, name) == 5
+    assert found.value_of(name) == 5
     note = f"runner.toml:1: {name} = 1000000 is ignored: your own settings allow 5"
     assert [said.replace(".0", "") for said in found.notes] == [note]
 
 
 def test_it_may_lower_it_and_set_what_the_person_leaves_open(loaded):
-    found = loaded("run_dollars = 5.0\n", "run_dollars = 2.0\ntokens = 900\nminutes = 90\n")
-    assert (found.settings.run_dollars, found.settings.tokens) == (2.0, 900)
-    assert found.settings.minutes == 90
+    found = loaded(
+        "budget.run_dollars = 5.0\n",
+        "budget.run_dollars = 2.0\nbudget.tokens = 900\nbudget.minutes = 90\n",
+    )
+    assert (found.settings.budget.run_dollars, found.settings.budget.tokens) == (2.0, 900)
+    assert found.settings.budget.minutes == 90
     assert found.notes == ()

@@ -1,9 +1,10 @@
 """Registries: hosts by name, more of them by the person, fewer by the repository."""
 
 import pytest
+from settings_of import settings_of
 
+from runner.config.loading import load_settings
 from runner.config.registries import DEFAULT, Registries, wrong
-from runner.config.settings import Settings, load_settings
 from runner.errors import RunnerError
 from runner.model import Network
 from runner.process.limits import Limits, apply_bounds
@@ -78,24 +79,24 @@ def load(tmp_path, person: str, repository: str, environ: dict[str, str] | None 
 
 def test_a_repositorys_settings_narrow_what_the_person_allows_whoever_comes_later(tmp_path):
     mine, theirs = (
-        'registries = ["npm.corp.example"]\n',
-        'registries = ["pypi.org", "evil.example"]\n',
+        'sandbox.registries = ["npm.corp.example"]\n',
+        'sandbox.registries = ["pypi.org", "evil.example"]\n',
     )
-    environ = {"RUNNER_REGISTRIES": "npm.corp.example,*.more.example"}
+    environ = {"RUNNER_SANDBOX_REGISTRIES": "npm.corp.example,*.more.example"}
     loaded = load(tmp_path, mine, theirs, environ)
     limits = apply_bounds(Limits(), loaded.settings)
     assert limits.registries.entries == ("pypi.org",)
     assert limits.registries.named == ("npm.corp.example", ".more.example")
-    assert loaded.sources["registries_only"] == "runner.toml:1"
+    assert loaded.sources["floor.registries"] == "runner.toml:1"
 
 
 def test_a_registry_that_is_none_is_a_mistake_with_its_place(tmp_path):
     with pytest.raises(RunnerError) as caught:
-        load(tmp_path, 'registries = ["https://pypi.org"]\n', "")
+        load(tmp_path, 'sandbox.registries = ["https://pypi.org"]\n', "")
     assert "registries must be host names" in caught.value.message
     assert caught.value.where.endswith("runner.toml:1")
 
 
 def test_registries_lie_between_loopback_and_everything():
-    assert Settings(network=Network.REGISTRIES).network_for(Network.YES) is Network.REGISTRIES
-    assert Settings(network=Network.LOOPBACK).network_for(Network.REGISTRIES) is Network.LOOPBACK
+    assert settings_of(network=Network.REGISTRIES).network_for(Network.YES) is Network.REGISTRIES
+    assert settings_of(network=Network.LOOPBACK).network_for(Network.REGISTRIES) is Network.LOOPBACK

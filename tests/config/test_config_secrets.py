@@ -1,6 +1,7 @@
 """Which secrets a task's commands get: what it requires, is set, and a person lets it have."""
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.model import Requirement, Spec, Task
@@ -29,7 +30,7 @@ TASK = Task(
     ],
 )
 def test_a_task_gets_what_it_requires_as_far_as_the_person_lets_it(permitted, given):
-    assert Settings(secrets=permitted).secrets_for(TASK, SET) == given
+    assert settings_of(secrets=permitted).secrets_for(TASK, SET) == given
 
 
 def test_a_task_that_requires_none_gets_none():

@@ -1,13 +1,16 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import fields
 
 import pytest
+from settings_of import settings_of
 
 from runner.config import schema
 from runner.config.layers import TAKEN
-from runner.config.settings import SETTABLE, Settings, load_settings
+from runner.config.loading import load_settings
+from runner.config.settings import COMMON, Settings, declarations
 from runner.errors import RunnerError
 from runner.model import Network, Resource, ReviewMode
 
@@ -46,22 +49,34 @@ def house(tmp_path):
 
 def test_where_nothing_is_set_the_defaults_of_the_formats_hold(house):
     settings = house.load().settings
-    assert (settings.attempts, settings.minutes) == (5, 30)
-    assert (settings.soft_seconds, settings.idle_seconds, settings.hard_seconds) == (300, 600, 1800)
-    assert (settings.gate_seconds, settings.types_seconds, settings.lint_seconds) == (300, 120, 60)
-    assert (settings.coverage, settings.project_coverage) == (70, 70)
-    assert (settings.checkpoint_every, settings.agents, settings.context_tokens) == (5, 3, 8000)
-    assert settings.jobs >= 1
+    assert (settings.build.attempts, settings.budget.minutes) == (5, 30)
+    assert (
+        settings.limits.soft_seconds,
+        settings.limits.idle_seconds,
+        settings.limits.hard_seconds,
+    ) == (300, 600, 1800)
+    assert (
+        settings.limits.gate_seconds,
+        settings.limits.types_seconds,
+        settings.limits.lint_seconds,
+    ) == (300, 120, 60)
+    assert (settings.proof.coverage, settings.proof.project_coverage) == (70, 70)
+    assert (
+        settings.build.checkpoint_every,
+        settings.build.agents,
+        settings.agent.context_tokens,
+    ) == (5, 3, 8000)
+    assert settings.build.jobs >= 1
 
 
 def test_a_rate_of_calls_is_the_person_s_own_and_read_in_one_spelling(house):
     house.user('[model]\ncalls = "6/Minute"\n')
     house.repository('[model]\ncalls = "600/minute"\n')
     loaded = house.load()
-    assert loaded.settings.model_calls == "6/minute"
+    assert loaded.settings.model.calls == "6/minute"
     assert "model.calls" in loaded.notes[0]
     house.environ["RUNNER_MODEL_CALLS"] = "none"
-    assert house.load().settings.model_calls == ""
+    assert house.load().settings.model.calls == ""
     for said in ("60", "0/minute", "60/fortnight"):
         house.environ["RUNNER_MODEL_CALLS"] = said
         refused = house.refusal()
@@ -69,35 +84,50 @@ def test_a_rate_of_calls_is_the_person_s_own_and_read_in_one_spelling(house):
         assert "must be calls per minute or hour, such as 6/minute" in refused.message
 
 
-def test_every_setting_can_be_set_and_nothing_else():
-    assert set(schema.SettingsLayer.model_fields) == set(SETTABLE)
-    assert set(SETTABLE) < {entry.name for entry in fields(Settings)}
+def test_every_setting_is_declared_with_a_shape_that_holds_its_default():
+    """Lists, tables and what may be left out have a default that nobody writes."""
+    for one in declarations().values():
+        adapter = schema.find_adapter(one.shape)
+        if one.default not in (None, "", (), 0):
+            assert adapter.validate_python(one.default) == one.default, one.name
+
+
+def test_tables_have_at_most_25_settings_and_60_of_all_are_common():
+    tables = Counter(name.partition(".")[0] for name in declarations() if "." in name)
+    assert max(tables.values()) <= 25
+    assert sum(COMMON in one.marks for one in declarations().values()) <= 60
+    assert len(fields(Settings)) <= 25
 
 
 def test_later_places_win_over_earlier_ones_and_each_value_says_where_it_came_from(house):
-    house.user("attempts = 2\njobs = 2\nagents = 2\nminutes = 2\n")
-    house.repository("# ours\njobs = 3\nagents = 3\nminutes = 3\n")
-    house.environ |= {"RUNNER_AGENTS": "4", "RUNNER_MINUTES": "4"}
+    house.user("build.attempts = 2\nbuild.jobs = 2\nbuild.agents = 2\nbudget.minutes = 2\n")
+    house.repository("# ours\nbuild.jobs = 3\nbuild.agents = 3\nbudget.minutes = 3\n")
+    house.environ |= {"RUNNER_BUILD_AGENTS": "4", "RUNNER_BUDGET_MINUTES": "4"}
     loaded = house.load(minutes=5)
     settings, sources = loaded.settings, loaded.sources
-    assert (settings.attempts, settings.jobs, settings.agents, settings.minutes) == (2, 3, 4, 5)
-    assert sources["attempts"] == "~/.config/runner/runner.toml:1"
-    assert sources["jobs"] == "runner.toml:2"
-    assert sources["agents"] == "environment RUNNER_AGENTS"
-    assert sources["minutes"] == "--minutes"
-    assert sources["coverage"] == "default"
+    assert (
+        settings.build.attempts,
+        settings.build.jobs,
+        settings.build.agents,
+        settings.budget.minutes,
+    ) == (2, 3, 4, 5)
+    assert sources["build.attempts"] == "~/.config/runner/runner.toml:1"
+    assert sources["build.jobs"] == "runner.toml:2"
+    assert sources["build.agents"] == "environment RUNNER_BUILD_AGENTS"
+    assert sources["budget.minutes"] == "--minutes"
+    assert sources["proof.coverage"] == "default"
 
 
 def test_a_repository_may_keep_its_settings_in_pyproject(house):
     house.repository("[project]\nname = 'x'\n\n[tool.runner]\njobs = 3\n", "pyproject.toml")
     loaded = house.load()
-    assert loaded.settings.jobs == 3
-    assert loaded.sources["jobs"] == "pyproject.toml:5"
+    assert loaded.settings.build.jobs == 3
+    assert loaded.sources["build.jobs"] == "pyproject.toml:5"
 
 
 def test_two_files_of_one_repository_are_refused(house):
     house.repository("[tool.runner]\njobs = 3\n", "pyproject.toml")
-    house.repository("jobs = 3\n")
+    house.repository("build.jobs = 3\n")
     error = house.refusal()
     assert "two places" in error.message
     assert error.hint == "keep one of them"
@@ -105,49 +135,52 @@ def test_two_files_of_one_repository_are_refused(house):
 
 def test_a_pyproject_that_says_nothing_to_us_stands_beside_runner_toml(house):
     house.repository("[project]\nname = 'runner-user'\n", "pyproject.toml")
-    house.repository("jobs = 3\n")
-    assert house.load().settings.jobs == 3
+    house.repository("build.jobs = 3\n")
+    assert house.load().settings.build.jobs == 3
 
 
 def test_all_mistakes_of_all_places_come_together_with_line_and_hint(house):
-    house.user('jobs = "many"\n')
-    house.repository('atempts = 3\ncheckpoint_every = 9\n[gates.lint]\ncomand = "ruff"\n')
-    house.environ["RUNNER_COVERAGE"] = "180%"
+    house.user('build.jobs = "many"\n')
+    house.repository('atempts = 3\nbuild.checkpoint_every = 9\n[gates.lint]\ncomand = "ruff"\n')
+    house.environ["RUNNER_PROOF_COVERAGE"] = "180%"
     error = house.refusal()
     assert error.message == "6 settings are invalid"
     assert error.detail.splitlines() == [
-        "~/.config/runner/runner.toml:1: jobs must be a whole number, not 'many'",
+        "~/.config/runner/runner.toml:1: build.jobs must be a whole number, not 'many'",
         "runner.toml:1: unknown setting atempts",
-        '  hint: did you mean "attempts"?',
-        "runner.toml:2: checkpoint_every must be at most 5, not 9",
+        '  hint: did you mean "build.attempts"?',
+        "runner.toml:2: build.checkpoint_every must be at most 5, not 9",
         "runner.toml:3: gates.lint.command is missing",
         "runner.toml:4: gates.lint.comand is unknown",
         '  hint: did you mean "command"?',
-        "environment RUNNER_COVERAGE: coverage must be at most 100, not '180'",
+        "environment RUNNER_PROOF_COVERAGE: proof.coverage must be at most 100, not '180'",
     ]
 
 
 def test_one_mistake_is_told_as_itself(house):
-    house.repository("jobs = true\n")
+    house.repository("build.jobs = true\n")
     error = house.refusal()
-    assert (error.where, error.message) == ("runner.toml:1", "jobs must be a number, not True")
+    assert (error.where, error.message) == (
+        "runner.toml:1",
+        "build.jobs must be a number, not True",
+    )
 
 
 def test_broken_toml_is_shown_with_a_caret(house):
-    house.repository("jobs = 3\nagents = = 4\n")
+    house.repository("build.jobs = 3\nagents = = 4\n")
     error = house.refusal()
     assert error.where == "runner.toml:2:10"
     assert error.detail == "agents = = 4\n         ^"
 
 
-@pytest.mark.parametrize("content", [b"jobs = '\xff'\n", b"a = " + b"[" * 50_000, b"x = '"])
+@pytest.mark.parametrize("content", [b"build.jobs = '\xff'\n", b"a = " + b"[" * 50_000, b"x = '"])
 def test_hostile_files_are_refused_in_words(house, content):
     (house.root / "runner.toml").write_bytes(content)
     assert "runner.toml" in house.refusal().where
 
 
 def test_a_link_out_of_the_repository_is_not_read(house, tmp_path):
-    (tmp_path / "secret.toml").write_text("jobs = 3\n")
+    (tmp_path / "secret.toml").write_text("build.jobs = 3\n")
     (house.root / "runner.toml").symlink_to(tmp_path / "secret.toml")
     assert "outside the repository" in house.refusal().message
 
@@ -160,41 +193,46 @@ def test_a_fifo_does_not_hold_us_up(house):
 
 
 def test_variables_of_others_and_our_own_set_nothing(house):
-    house.environ |= dict.fromkeys(TAKEN, "?") | {"RUNNER_TRACKING_ID": "x", "RUNNER_JOBS": ""}
+    house.environ |= dict.fromkeys(TAKEN, "?") | {
+        "RUNNER_TRACKING_ID": "x",
+        "RUNNER_BUILD_JOBS": "",
+    }
     assert house.load() == load_settings(house.root, {"HOME": str(house.home)}, {}, None)
 
 
 def test_the_env_file_of_a_repository_configures_nothing(house):
-    house.repository("RUNNER_JOBS=1\nRUNNER_ATTEMPTS=1\nattempts=1\n", ".env")
-    house.repository("agents = 2\n")
-    assert house.load().settings.attempts == 5
+    house.repository("RUNNER_BUILD_JOBS=1\nRUNNER_BUILD_ATTEMPTS=1\nbuild.attempts=1\n", ".env")
+    house.repository("build.agents = 2\n")
+    assert house.load().settings.build.attempts == 5
 
 
 def test_what_only_a_person_may_set_is_ignored_in_a_repository_and_said(house):
     house.repository(
-        'sandbox = "none"\nnetwork = "yes"\nreview_command = "sh"\n'
-        'pass-env = ["AWS"]\nsecrets = ["X"]\nsandbox_read = ["/"]\njobs = 2\n'
+        'build.jobs = 2\nreview.command = "sh"\n[sandbox]\nkind = "none"\nnetwork = "yes"\n'
+        'pass-env = ["AWS"]\nsecrets = ["X"]\nread = ["/"]\n'
     )
     loaded = house.load()
-    plain = Settings(jobs=2)
+    plain = settings_of(jobs=2)
     assert loaded.settings == plain
     assert len(loaded.notes) == 6
     assert loaded.notes[0] == (
-        "runner.toml:2: network is ignored: only your own settings "
+        "runner.toml:2: review.command is ignored: only your own settings "
         "(~/.config/runner/runner.toml) or environment may set it"
     )
 
 
 def test_the_person_may_set_them(house):
-    house.user('sandbox = "none"\nnetwork = "loopback"\npass_env = ["AWS_PROFILE"]\n')
+    house.user(
+        'sandbox.kind = "none"\nsandbox.network = "loopback"\nsandbox.pass_env = ["AWS_PROFILE"]\n'
+    )
     settings = house.load().settings
-    assert settings.sandbox == "none"
-    assert settings.network is Network.LOOPBACK
-    assert settings.pass_env == ("AWS_PROFILE",)
+    assert settings.sandbox.kind == "none"
+    assert settings.sandbox.network is Network.LOOPBACK
+    assert settings.sandbox.pass_env == ("AWS_PROFILE",)
 
 
 def test_no_command_reaches_more_than_the_person_allows():
-    capped = Settings(network=Network.LOOPBACK)
+    capped = settings_of(network=Network.LOOPBACK)
     assert capped.network_for(Network.YES) is Network.LOOPBACK
     assert capped.network_for(Network.NO) is Network.NO
     assert Settings().network_for(Network.YES) is Network.YES
@@ -202,14 +240,14 @@ def test_no_command_reaches_more_than_the_person_allows():
 
 class TestReview:
     def test_a_repository_may_tighten_what_the_person_chose(self, house):
-        house.user('review = "off"\n')
-        house.repository('review = "prompt"\n')
+        house.user('review.mode = "off"\n')
+        house.repository('review.mode = "prompt"\n')
         settings = house.load().settings
         assert settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
 
     def test_a_repository_may_not_loosen_and_is_told_so(self, house):
-        house.user('review = "prompt"\n')
-        house.repository('review = "auto"\n')
+        house.user('review.mode = "prompt"\n')
+        house.repository('review.mode = "auto"\n')
         loaded = house.load()
         assert loaded.settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
         assert "may only tighten" in loaded.notes[0]
@@ -228,10 +266,10 @@ class TestReview:
     def test_a_repository_raises_the_assurance_alone(
         self, house, name, own, repository, holds, notes
     ):
-        house.user(f'{name} = "{own}"\n' if own else "")
-        house.repository(f'{name} = "{repository}"\n')
+        house.user(f'proof.{name} = "{own}"\n' if own else "")
+        house.repository(f'proof.{name} = "{repository}"\n')
         loaded = house.load()
-        assert getattr(loaded.settings, name) == holds
+        assert getattr(loaded.settings.proof, name) == holds
         assert len(loaded.notes) == notes
 
     def test_a_plan_tightens_too(self):
@@ -239,11 +277,11 @@ class TestReview:
         assert Settings().review_of(ReviewMode.OFF, ReviewMode.PROMPT) is ReviewMode.PROMPT
 
     def test_environment_and_flag_have_the_last_word(self, house):
-        house.repository('review = "prompt"\n')
+        house.repository('review.mode = "prompt"\n')
         assert house.load(review="off").settings.review_of(
             ReviewMode.PROMPT, ReviewMode.PROMPT
         ) is (ReviewMode.OFF)
-        house.environ["RUNNER_REVIEW"] = "auto"
+        house.environ["RUNNER_REVIEW_MODE"] = "auto"
         assert house.load().settings.review_of(None, ReviewMode.PROMPT) is ReviewMode.AUTO
 
 
@@ -286,19 +324,24 @@ class TestGates:
 @pytest.mark.parametrize(
     ("variable", "text", "name", "value"),
     [
-        ("RUNNER_SOFT_SECONDS", "2 minutes", "soft_seconds", 120),
-        ("RUNNER_HARD_SECONDS", "1h", "hard_seconds", 3600),
-        ("RUNNER_COVERAGE", "80%", "coverage", 80),
-        ("RUNNER_PASS_ENV", "A, B", "pass_env", ("A", "B")),
-        ("RUNNER_SANDBOX_READ", "/opt/a b:/srv", "sandbox_read", ("/opt/a b", "/srv")),
-        ("RUNNER_WORKER_FOLDERS", "/srv/a b:/opt", "worker_folders", ("/srv/a b", "/opt")),
-        ("RUNNER_WORKER_CREDENTIALS", "A@h B@i", "worker_credentials", ("A@h", "B@i")),
-        ("RUNNER_ID_PREFIXES", "JIRA-", "id_prefixes", ("JIRA",)),
+        ("RUNNER_LIMITS_SOFT_SECONDS", "2 minutes", "limits.soft_seconds", 120),
+        ("RUNNER_LIMITS_HARD_SECONDS", "1h", "limits.hard_seconds", 3600),
+        ("RUNNER_PROOF_COVERAGE", "80%", "proof.coverage", 80),
+        ("RUNNER_SANDBOX_PASS_ENV", "A, B", "sandbox.pass_env", ("A", "B")),
+        ("RUNNER_SANDBOX_READ", "/opt/a b:/srv", "sandbox.read", ("/opt/a b", "/srv")),
+        (
+            "RUNNER_TEAM_WORKER_FOLDERS",
+            "/srv/a b:/opt",
+            "team.worker_folders",
+            ("/srv/a b", "/opt"),
+        ),
+        ("RUNNER_TEAM_WORKER_CREDENTIALS", "A@h B@i", "team.worker_credentials", ("A@h", "B@i")),
+        ("RUNNER_BUILD_ID_PREFIXES", "JIRA-", "build.id_prefixes", ("JIRA",)),
     ],
 )
 def test_texts_of_the_environment_become_values(house, variable, text, name, value):
     house.environ[variable] = text
-    assert getattr(house.load().settings, name) == value
+    assert house.load().value_of(name) == value
 
 
 @pytest.mark.parametrize(
@@ -306,19 +349,19 @@ def test_texts_of_the_environment_become_values(house, variable, text, name, val
     [('"all"', "all"), ("true", "all"), ('"never"', "never"), ("false", "never")],
 )
 def test_when_all_is_verified_may_be_written_as_it_was_once(house, written, means):
-    house.repository(f"verify_at_end = {written}\n")
-    assert house.load().settings.verify_at_end == means
+    house.repository(f"proof.verify_at_end = {written}\n")
+    assert house.load().settings.proof.verify_at_end == means
 
 
 def test_a_repository_cannot_point_at_a_plan_outside(house):
-    house.repository('task_graph = "../other/TASK-GRAPH.md"\n')
-    assert house.refusal().message == "task_graph must be a path inside the repository"
+    house.repository('build.task_graph = "../other/TASK-GRAPH.md"\n')
+    assert house.refusal().message == "build.task_graph must be a path inside the repository"
 
 
 def test_a_plain_run_and_a_second_run_never_import_pydantic(house):
     script = (
         "import json, sys, pathlib\n"
-        "from runner.config.settings import load_settings\n"
+        "from runner.config.loading import load_settings\n"
         "root, home, cache = map(pathlib.Path, sys.argv[1:])\n"
         "load_settings(root, {'HOME': str(home)}, {'jobs': 3, 'review': None}, cache)\n"
         "print(json.dumps('pydantic' in sys.modules))\n"
@@ -329,15 +372,17 @@ def test_a_plain_run_and_a_second_run_never_import_pydantic(house):
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     assert not imports_pydantic()
-    house.repository("attempts = 2\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n")
+    house.repository("build.attempts = 2\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n")
     assert imports_pydantic()
     assert not imports_pydantic()
-    house.repository("attempts = 3\n")
+    house.repository("build.attempts = 3\n")
     assert imports_pydantic()
 
 
 def test_the_kept_result_is_the_same_and_a_damaged_one_is_made_again(house):
-    house.repository("review = 'prompt'\nsecrets = []\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n")
+    house.repository(
+        "review.mode = 'prompt'\nsandbox.secrets = []\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n"
+    )
     first = house.load(coverage="80%")
     assert house.load(coverage="80%") == first
     for path in (house.cache / "settings").iterdir():
@@ -347,8 +392,8 @@ def test_the_kept_result_is_the_same_and_a_damaged_one_is_made_again(house):
 
 def test_a_cache_that_cannot_be_written_is_done_without(house):
     house.cache.write_text("a file is in the way")
-    house.repository("jobs = 2\n")
-    assert house.load().settings.jobs == 2
+    house.repository("build.jobs = 2\n")
+    assert house.load().settings.build.jobs == 2
 
 
 def test_a_table_of_sast_and_compilers_by_glob_are_settings(tmp_path):
@@ -356,13 +401,15 @@ def test_a_table_of_sast_and_compilers_by_glob_are_settings(tmp_path):
         '[sast]\nblock_at = "low"\n\n[compile]\n"*.foo" = "fooc {file}"\n'
     )
     loaded = load_settings(tmp_path, {"HOME": str(tmp_path)}, {})
-    assert loaded.settings.sast_block_at == "low"
+    assert loaded.settings.proof.sast_block_at == "low"
     assert loaded.settings.compile == (("*.foo", "fooc {file}"),)
-    assert loaded.sources["sast_block_at"] == "runner.toml:2"
+    assert loaded.sources["proof.sast_block_at"] == "runner.toml:2"
 
 
 def test_static_analysis_never_blocks_unless_somebody_asks(tmp_path):
-    assert load_settings(tmp_path, {"HOME": str(tmp_path)}, {}).settings.sast_block_at == "never"
+    assert (
+        load_settings(tmp_path, {"HOME": str(tmp_path)}, {}).settings.proof.sast_block_at == "never"
+    )
 
 
 def test_amounts_of_scarce_things_are_held_at_once_each_with_its_line(house):

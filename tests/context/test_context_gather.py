@@ -3,6 +3,7 @@
 import re
 
 from context_build import a_tree
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.context.brief import compose_brief, open_since
@@ -87,7 +88,9 @@ def test_each_part_is_counted_and_the_parts_are_the_whole(tmp_path):
 
 def test_context_files_have_the_budget_of_the_settings_and_the_index_its_own(tmp_path):
     texts = {f"src/m{n}.py": f"def f{n}(): ...\n" + "x = 1\n" * 200 for n in range(120)}
-    brief = a_brief(tmp_path, texts, settings=Settings(context_tokens=1000), outputs=("src/m5.py",))
+    brief = a_brief(
+        tmp_path, texts, settings=settings_of(context_tokens=1000), outputs=("src/m5.py",)
+    )
     cost = {part.name: part.tokens for part in brief.parts}
     assert 500 < cost["files"] <= 1100
     assert 500 < cost["index"] <= 830

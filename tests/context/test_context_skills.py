@@ -1,5 +1,6 @@
 import pytest
 from context_build import a_task, a_tree
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.context.skills import BUILT_IN, body_of, load_built_in, load_built_in_text, skills_of
@@ -14,7 +15,7 @@ def front(name="pdf-forms", description="Use when a form is filled in."):
 
 
 def found(texts, kind=BUGFIX, **settings):
-    return skills_of(a_tree(texts), Settings(**settings), kind)
+    return skills_of(a_tree(texts), settings_of(**settings), kind)
 
 
 def test_a_repositorys_skill_is_listed_with_its_path_and_its_body_is_read_on_demand():

@@ -1,5 +1,6 @@
 import pytest
 from context_build import a_repository, a_tree
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, Permit
@@ -36,16 +37,16 @@ def test_what_is_private_is_neither_listed_nor_read(repository):
 
 def test_read_allow_leaves_out_all_else(repository):
     opened, commit = repository
-    tree = Tree.of(opened, commit, Settings(read_allow=("src/**",)))
+    tree = Tree.of(opened, commit, settings_of(read_allow=("src/**",)))
     assert sorted(tree.files) == ["src/a.py"]
     assert tree.text("docs/b.md") == (
         "",
-        "docs/b.md is not shown: excluded by read_allow or a permission rule",
+        "docs/b.md is not shown: excluded by agent.read_allow or a permission rule",
     )
 
 
 def test_of_two_lists_a_file_must_be_in_both(repository):
-    settings = Settings(read_allow=("src/**", "docs/**"), read_allow_floor=("docs/**",))
+    settings = settings_of(read_allow=("src/**", "docs/**"), read_allow_floor=("docs/**",))
     opened, commit = repository
     assert sorted(Tree.of(opened, commit, settings).files) == ["docs/b.md"]
     assert Settings().read_allowed == ()
@@ -55,7 +56,7 @@ def test_of_two_lists_a_file_must_be_in_both(repository):
 def test_what_a_permission_rule_does_not_let_a_model_read_is_not_shown_either(repository, action):
     opened, commit = repository
     rule = Permission("read_file", "src/**", action)
-    for settings in (Settings(permission=(rule,)), Settings(permission_floor=(rule,))):
+    for settings in (settings_of(permission=(rule,)), settings_of(permission_floor=(rule,))):
         assert sorted(Tree.of(opened, commit, settings).files) == ["docs/b.md"]
 
 

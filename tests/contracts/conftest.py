@@ -9,8 +9,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "gates"))  # for the bench of the room
 
 from gates_bench import a_bench, a_task
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import contract_checks as contracts
 from runner.model import Contract
 from runner.process.sandbox import choose_sandbox
@@ -24,7 +24,7 @@ class Project:
             a_bench(folder),
             kept=kept,
             sandbox=choose_sandbox("auto"),
-            settings=Settings(contract_examples=3),
+            settings=settings_of(contract_examples=3),
         )
         self.tree = folder / "tree"
 

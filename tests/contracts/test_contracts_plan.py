@@ -12,7 +12,7 @@ PLAN = """\
 - Type: api
 - Output files: `api/`
 {contracts}"""
-SETTINGS = "strict_contracts = true\n"
+SETTINGS = "proof.strict_contracts = true\n"
 
 
 def validate(folder, contracts, settings=""):

@@ -139,7 +139,7 @@ def team(place: Workplace) -> None:
     place.commit({"TASK-GRAPH.md": PLAN, "implement.sh": IMPLEMENT})
     place.prepare(f"git clone -q --bare . {remote}")
     place.settings.parent.mkdir(parents=True)
-    place.settings.write_text(f'worker_folders = ["{remote.parent}"]\nreview = "off"\n')
+    place.settings.write_text(f'team.worker_folders = ["{remote.parent}"]\nreview.mode = "off"\n')
     place.environment["REPOSITORY"] = str(remote)
 
 

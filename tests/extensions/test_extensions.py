@@ -13,7 +13,7 @@ from runner.extensions.registry import OURS, read_names
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/extension"
-NAMED = 'extensions = ["acme_runner"]\n'
+NAMED = 'build.extensions = ["acme_runner"]\n'
 TASK = """## TASK-001: A licence
 
 - Output files: `LICENCE.txt`
@@ -105,10 +105,10 @@ def test_an_extension_that_nobody_named_is_never_imported(acme):
 def test_neither_repository_nor_environment_nor_plan_names_one(acme):
     acme.workplace.plan("Extensions: acme_runner\n", TASK)
     acme.workplace.commit({"runner.toml": NAMED})
-    said = acme.runner("settings", RUNNER_EXTENSIONS="acme_runner")
+    said = acme.runner("settings", RUNNER_BUILD_EXTENSIONS="acme_runner")
     both = said.stdout + said.stderr
     assert both.count("extensions is ignored: only your own settings (~/.config/runner/") == 2
-    assert acme.runner("acme-owner", RUNNER_EXTENSIONS="acme_runner").returncode == 2
+    assert acme.runner("acme-owner", RUNNER_BUILD_EXTENSIONS="acme_runner").returncode == 2
     assert not acme.was_imported
 
 
@@ -194,7 +194,7 @@ class Pool:
     def open_cluster(loaded, repository, environ, say):
         from concurrent.futures import ThreadPoolExecutor
         from runner.run.choose_executor import Opened
-        say(f"acme works at {loaded.settings.executor}")
+        say(f"acme works at {loaded.settings.cluster.executor}")
         return Opened(ThreadPoolExecutor(2), 2)
 
     @staticmethod
@@ -203,7 +203,7 @@ class Pool:
 
     @staticmethod
     def explain_exposure(task, implementer, settings):
-        return "Acme forbids it" if settings.executor.endswith(":closed") else ""
+        return "Acme forbids it" if settings.cluster.executor.endswith(":closed") else ""
 """
 
 
@@ -282,11 +282,11 @@ def test_every_reference_of_our_own_extensions_is_there():
 @pytest.mark.parametrize(
     ("content", "names"),
     [
-        (b'extensions = ["a", "b"]', ("a", "b")),
-        (b'extensions = "a"', ("a",)),
-        (b"jobs = 3", ()),
-        (b"extensions = [", ()),
-        (b"extensions = [1, '']", ()),
+        (b'build.extensions = ["a", "b"]', ("a", "b")),
+        (b'build.extensions = "a"', ("a",)),
+        (b"build.jobs = 3", ()),
+        (b"build.extensions = [", ()),
+        (b"build.extensions = [1, '']", ()),
     ],
 )
 def test_names_are_read_from_one_file_whatever_it_holds(content, names):
@@ -300,7 +300,7 @@ def test_names_are_read_from_one_file_whatever_it_holds(content, names):
             ("worker", "--trust", "--bridge", "acme/shop"),
             "runner team bridge github --repo acme/shop",
         ),
-        (("queue", "budget", "--calls", "60/minute"), 'model_calls = "60/minute"'),
+        (("queue", "budget", "--calls", "60/minute"), 'model.calls = "60/minute"'),
     ],
 )
 def test_a_flag_that_was_removed_names_the_way_out(workplace, words, hint):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_task
 from gates_trees import a_check, a_gate, a_story
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import commands, contract_tests
 from runner.gates.result_parsers import complaints
 from runner.model import GateSpec, Severity, Verdict
@@ -24,7 +24,9 @@ LINT_GATE = GateSpec("lint", f"sh: {LINT}")
 
 
 def a_project(folder, before, after, *, strict=False, gate=LINT_GATE, **fields):
-    return a_story(folder, before, after, settings=Settings(gates=(gate,), strict=strict), **fields)
+    return a_story(
+        folder, before, after, settings=settings_of(gates=(gate,), strict=strict), **fields
+    )
 
 
 def test_a_gate_that_says_only_no_and_said_so_before_is_known(tmp_path):

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_task, own_check
 from gates_trees import a_story
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import contract_tests
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.mutation import can_fail
@@ -41,7 +41,7 @@ class Result:
         contracts = tuple(
             TestContract(f"TC-00{at}", Level.UNIT, line) for at, line in enumerate(lines, 1)
         )
-        settings = settings or Settings(mutation="off")
+        settings = settings or settings_of(mutation="off")
         task = a_task(test_contracts=contracts, outputs=("*",))
         context, self.visits = a_story(
             folder, before, after, task=task, settings=settings, **fields
@@ -101,7 +101,7 @@ def test_a_gate_that_was_red_before_leaves_the_stub_to_be_tried(tmp_path):
 def test_a_contract_that_passes_on_the_stub_is_refused_whoever_wrote_it(
     tmp_path, mutation, by_person
 ):
-    settings = Settings(mutation=mutation)
+    settings = settings_of(mutation=mutation)
     found = Result(tmp_path, {}, SHOP | CALLS, PYTEST, settings=settings, by_person=by_person)
     (finding,) = found.refused
     assert finding.message == "no test contract fails when price raises an exception"
@@ -221,7 +221,7 @@ LONG = {"shop.py": "def price(n):\n    if n < 0:\n        n = 5\n    n = n + 7\n
 
 
 def test_a_question_names_the_small_changes_that_nothing_notices(tmp_path):
-    warn = Settings(mutation="warn")
+    warn = settings_of(mutation="warn")
     found = Result(tmp_path, {}, LONG | WEAK, PYTEST, settings=warn)
     (finding,) = found.asked
     assert "no test notices any of" in finding.message
@@ -230,7 +230,7 @@ def test_a_question_names_the_small_changes_that_nothing_notices(tmp_path):
 
 
 def test_a_small_change_that_a_test_notices_is_an_answer(tmp_path):
-    found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST, settings=Settings(mutation="warn"))
+    found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST, settings=settings_of(mutation="warn"))
     assert found.findings == ()
     assert dict(found.proof.counts) == {"stub": 1, "noticed": 1, "survived": 0}
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_bench, a_task
 from gates_trees import a_story
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import commands, contract_tests
 from runner.gates.base import ChangeOrigin, Check
 from runner.gates.registry import checks_of, prove_all
@@ -25,7 +25,7 @@ def said_by(proved):
 
 
 def settings(*gates, by_type=()):
-    return Settings(gates=tuple(gates), gates_by_type=by_type)
+    return settings_of(gates=tuple(gates), gates_by_type=by_type)
 
 
 def test_contracts_come_first_and_a_tasks_own_gate_replaces_the_projects_of_that_name():

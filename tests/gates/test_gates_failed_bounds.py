@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from gates_bench import a_bench, a_task
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import contract_tests
 from runner.gates.failed_bounds import CommandBounds, find_met_bound
 from runner.model import Level, Network, Resource, TestContract
@@ -22,7 +22,7 @@ HELD = CommandBounds(
 NET = "the sandbox limits it to network no; if it needs more: Network: yes in the task"
 MEMORY = "its memory limit is 300MB; to raise it: Uses: memory 4GB in the task"
 WRITE = "the sandbox allows writes only in the project's folder"
-SSH = 'sandbox_read = ["/home/ada/.ssh/id"] in your own settings'
+SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
 HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
 OWN_TMP = (
     "the sandbox has its own /tmp, without /tmp/data/in.txt; "
-    'to read it: sandbox_read = ["/tmp/data/in.txt"] in your own settings'
+    'to read it: sandbox.read = ["/tmp/data/in.txt"] in your own settings'
 )
 
 
@@ -149,7 +149,7 @@ def test_a_network_that_the_settings_hold_back_is_said():
     ("line", "words"),
     [
         ("touch /etc/xx", "in your own settings"),
-        ("cat ~/.ssh/id", "sandbox_read"),
+        ("cat ~/.ssh/id", "sandbox.read"),
         ("test -f {tmp}/beside.txt", 'beside.txt"] in your own settings'),
         ("cat {tmp}/beside.txt", "has its own /tmp"),
         ("echo 'Network is unreachable'; exit 1", "your own settings allow loopback"),
@@ -172,7 +172,7 @@ def test_a_test_contract_that_was_held_says_by_what(tmp_path, line, words):
         uses=(Resource("memory", "300MB"),),
         network=Network.YES,
     )
-    settings = Settings(network=Network.LOOPBACK)
+    settings = settings_of(network=Network.LOOPBACK)
     context = a_bench(tmp_path, HOME=str(tmp_path / "home"))
     context = replace(context, task=task, settings=settings, sandbox=sandbox)
     (check,) = contract_tests.checks(task, settings)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_task
 from gates_trees import a_check, a_story
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.gates import contract_tests
@@ -57,7 +58,7 @@ def test_a_person_who_wrote_the_change_is_warned(tmp_path):
 
 @pytest.mark.parametrize("own", [True, None])
 def test_it_refuses_only_where_it_is_required(tmp_path, own):
-    always = Settings(red_first="always")
+    always = settings_of(red_first="always")
     task = a_task(red_first=own)
     found, _ = ask(tmp_path, IDLE, CODE | IDLE, task=task, settings=Settings() if own else always)
     message = "TC-001 passes without the implementation, so it proves nothing"
@@ -99,7 +100,7 @@ def test_nothing_runs_where_it_is_not_asked(tmp_path):
 )
 def test_who_is_asked_to_be_red_first(own, setting, implementer, new, type_, wanted):
     task = a_task(red_first=own, type=type_)
-    settings = Settings(red_first=setting)
+    settings = settings_of(red_first=setting)
     assert red_first.wants_red_first(task, settings, implementer, is_new_work=new) is wanted
 
 

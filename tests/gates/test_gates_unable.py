@@ -5,8 +5,8 @@ import sys
 import pytest
 from gates_bench import a_task
 from gates_trees import a_gate, a_story
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.gates import commands
 from runner.model import GateSpec, Severity, Verdict
 from runner.process.tools import which
@@ -55,7 +55,7 @@ SUITES = {
 
 def proved(folder, command, files, changed, after=None, **fields):
     new = {**files, changed: files[changed].replace("1", "2"), **(after or {})}
-    settings = Settings(gates=(GateSpec("tests", command),), strict=fields.pop("strict", False))
+    settings = settings_of(gates=(GateSpec("tests", command),), strict=fields.pop("strict", False))
     context, _ = a_story(folder, files, new, settings=settings, **fields)
     return commands.prove(a_gate(command, "tests"), context)
 

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.errors import RunnerError
 from runner.held_out.enclosure import is_enclosed
 from runner.process.base import Command, Place, command_environment
@@ -30,7 +30,7 @@ class Machine:
     def sandbox(self, **settings):
         environ = {**os.environ, "XDG_STATE_HOME": str(self.store.parents[1])}
         try:
-            return sandbox_of(Settings(sandbox=self.word, **settings), environ)
+            return sandbox_of(settings_of(sandbox=self.word, **settings), environ)
         except RunnerError as error:
             pytest.skip(error.message)
 

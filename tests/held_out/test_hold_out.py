@@ -228,7 +228,7 @@ def test_a_secret_is_refused(shop):
 
 
 def test_a_file_above_the_setting_is_refused(shop):
-    shop.write("runner.toml", b'proposal_file_size = "10B"\n')
+    shop.write("runner.toml", b'limits.proposal_file_size = "10B"\n')
     with pytest.raises(RunnerError, match="bytes") as error:
         shop.hold_out(PATH)
     assert "proposal_file_size" in error.value.hint
@@ -310,7 +310,7 @@ def test_bytes_in_an_alternate_are_refused(shop):
 def test_the_person_s_own_folder_lies_outside_of_the_work_tree(shop, inside):
     folder = shop.root / "private" if inside else shop.top / "private"
     (shop.top / "config/runner").mkdir(parents=True)
-    (shop.top / "config/runner/runner.toml").write_text(f'held_out_dir = "{folder}"\n')
+    (shop.top / "config/runner/runner.toml").write_text(f'proof.held_out_dir = "{folder}"\n')
     if inside:
         with pytest.raises(RunnerError, match="is in the work tree"):
             shop.hold_out(PATH)
@@ -320,8 +320,8 @@ def test_the_person_s_own_folder_lies_outside_of_the_work_tree(shop, inside):
 
 
 def test_a_repository_cannot_name_the_folder(shop):
-    shop.write("runner.toml", b'held_out_dir = "/srv/tests"\n')
-    assert shop.project().settings.held_out_dir == ""
+    shop.write("runner.toml", b'proof.held_out_dir = "/srv/tests"\n')
+    assert shop.project().settings.proof.held_out_dir == ""
     shop.hold_out(PATH)
     assert shop.project().held_out.store.base.is_relative_to(shop.top / "state")
 

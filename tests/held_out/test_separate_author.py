@@ -5,6 +5,7 @@ from threading import Event
 from types import SimpleNamespace
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.held_out.author import find_survivors, parse_answer
@@ -53,7 +54,7 @@ def test_mutants_that_no_test_notices_are_told_by_place_and_line():
 @pytest.mark.parametrize(
     ("more", "found"),
     [
-        ({"settings": Settings(mutation="off")}, 0),
+        ({"settings": settings_of(mutation="off")}, 0),
         ({"by_person": True}, 0),
         ({"contracts": (CONTRACT,)}, 0),  # the visible contract noticed all of them
         ({"contracts": (CONTRACT,), "note": "not noticed: app.py:2"}, 1),

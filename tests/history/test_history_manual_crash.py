@@ -11,7 +11,7 @@ WORDS = ("commit-by-task",)
 
 
 def test_it_goes_on_to_one_commit_a_task(workplace, tmp_path):
-    workplace.write({"runner.toml": 'commit = "manual"\n'})
+    workplace.write({"runner.toml": 'git.commit = "manual"\n'})
     workplace.plan(*THREE)
     assert workplace.run().code == 0
     effects = effects_of(copied(workplace, tmp_path / "place"), WORDS)

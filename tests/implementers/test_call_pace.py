@@ -73,7 +73,7 @@ def test_a_wait_ends_at_once_where_the_attempt_is_cancelled():
     waiting.start()
     cancelled.set()
     waiting.join(5)
-    assert heard == ["waiting to call the model, limited by model_calls = 1/hour", False]
+    assert heard == ["waiting to call the model, limited by model.calls = 1/hour", False]
 
 
 @pytest.mark.parametrize(("rate", "told"), [("30/minute", 0), ("20/minute", 1)])

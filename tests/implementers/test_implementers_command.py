@@ -2,6 +2,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.implementers.command import CommandLine, failure
@@ -117,7 +118,7 @@ def test_folders_by_the_thousand_within_each_other_end_no_attempt(shop):
     ("task", "project", "line"), [("mine", "ours", "mine"), ("", "ours", "ours")]
 )
 def test_the_task_s_command_comes_before_the_project_s(shop, task, project, line):
-    chosen = CommandLine.for_task(shop.brief(command=task).task, Settings(command=project))
+    chosen = CommandLine.for_task(shop.brief(command=task).task, settings_of(command=project))
     assert chosen == CommandLine(line)
     assert not chosen.repeatable
 

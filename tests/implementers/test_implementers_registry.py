@@ -1,3 +1,5 @@
+from settings_of import settings_of
+
 from runner.config.settings import Settings
 from runner.implementers.registry import IMPLEMENTERS, choose
 from runner.model import Block, BlockKind, Spec, Task
@@ -14,11 +16,11 @@ def chosen(settings=None, **fields):
 
 
 def test_blocks_come_first_then_the_command_then_the_project_s():
-    settings = Settings(implementer="command", command="agent")
+    settings = settings_of(implementer="command", command="agent")
     assert chosen(settings, outputs=("a.py",), blocks=(FILE,), command="x") == "blocks"
     assert chosen(settings, outputs=("a.py",), command="x") == "command"
     assert choose(a_task(outputs=("a.py",)), settings).line == "agent"
-    assert choose(a_task(outputs=("a.py",)), Settings(command="agent")).line == "agent"
+    assert choose(a_task(outputs=("a.py",)), settings_of(command="agent")).line == "agent"
 
 
 def test_the_name_in_the_plan_wins():
@@ -28,7 +30,7 @@ def test_the_name_in_the_plan_wins():
 def test_a_task_that_writes_nothing_and_names_nobody_is_a_check(shop):
     check = choose(a_task(), Settings())
     assert (check.name, check.repeatable) == ("check", True)
-    for settings in (Settings(implementer="claude"), Settings(agent_command="my-agent")):
+    for settings in (settings_of(implementer="claude"), settings_of(agent_command="my-agent")):
         assert choose(a_task(), settings).name == "check"
     said = check.implement(shop.brief(), shop.context)
     assert (said.findings, shop.files()) == ((), {})
@@ -51,6 +53,6 @@ def test_an_unknown_name_gets_did_you_mean():
 def test_each_is_registered_under_its_own_name(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     task = a_task(blocks=(FILE,), command="x")
-    settings = Settings(agent_command="x", model_execute="anthropic:x")
+    settings = settings_of(agent_command="x", model_execute="anthropic:x")
     made = {name: kind.for_task(task, settings).name for name, kind in IMPLEMENTERS.items()}
     assert made == {name: name for name in IMPLEMENTERS}

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.process import cgroups
 from runner.process.base import Ended
 from runner.process.cgroups import Grounds, explain_unheld, group_for
@@ -136,7 +136,7 @@ def test_what_is_not_held_is_said_for_each_bound():
 
 
 def test_a_persons_bounds_become_numbers():
-    settings = Settings(processors=1.5, disk="10GB", io="50MB/s")
+    settings = settings_of(processors=1.5, disk="10GB", io="50MB/s")
     own = apply_bounds(Limits(), settings)
     assert (own.processors, own.disk, own.io) == (1.5, 10 * 2**30, 50 * MEGABYTE)
     assert with_device(Limits(), Path("/")) == Limits()

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.model import Resource
@@ -206,7 +207,7 @@ def test_a_task_says_how_much_memory_it_uses(amount, size):
 
 
 def test_a_persons_bounds_hold_and_a_task_has_its_own_memory():
-    settings = Settings(processes=99, memory="2GB", file_size="1GB")
+    settings = settings_of(processes=99, memory="2GB", file_size="1GB")
     own = apply_bounds(Limits(hard=5), settings)
     assert own == Limits(hard=5, processes=99, together=2 * GIGABYTE, file_size=GIGABYTE)
     assert apply_bounds(Limits(), settings, [Resource("memory", "1GB")]).together == GIGABYTE

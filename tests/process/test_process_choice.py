@@ -47,7 +47,7 @@ def test_landlock_is_chosen_by_name_alone(monkeypatch, tmp_path, fresh_choice):
         chosen = choose_sandbox("landlock")
     except RunnerError:
         pytest.skip("this kernel has no Landlock")
-    assert auto.reason == 'bubblewrap is not installed; sandbox = "landlock" works here'
+    assert auto.reason == 'bubblewrap is not installed; sandbox.kind = "landlock" works here'
     assert (chosen.name, chosen.contains, chosen.encloses) == ("landlock", False, True)
     with pytest.raises(RunnerError, match="does not work here") as caught:
         choose_sandbox("bubblewrap")
@@ -77,7 +77,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(fresh_choice, clos
     with pytest.raises(RunnerError, match="No permissions") as caught:
         choose_sandbox("bubblewrap")
     assert "apt-get" not in caught.value.hint
-    assert caught.value.hint.endswith(", or set sandbox = none in your own settings")
+    assert caught.value.hint.endswith(", or set sandbox.kind = none in your own settings")
 
 
 @pytest.mark.parametrize(

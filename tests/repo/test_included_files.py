@@ -2,8 +2,8 @@
 
 import pytest
 from repo_build import a_repository, commit_all, git, write
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.repo import included_files
 from runner.repo.included_files import IncludedFiles, find_matches
 from runner.repo.read import Repository
@@ -65,7 +65,7 @@ def test_installed_dependencies_are_not_copied(real):
         },
     )
     with Repository.open(real) as repository:
-        own = Settings(worktree_include=("*",))
+        own = settings_of(worktree_include=("*",))
         assert match_included(repository, own).names == ("env/a.bin", "mix/a.bin")
 
 

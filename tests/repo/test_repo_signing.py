@@ -136,7 +136,7 @@ def test_a_signer_that_does_not_answer_is_stopped_with_its_children(tmp_path, ho
     assert time.monotonic() - began < 5
     assert refused.value.code is ExitCode.PERSON
     assert f"{signer} did not sign the commit within 0.5 s and was stopped" in str(refused.value)
-    assert "raise sign_seconds" in refused.value.hint
+    assert "raise git.sign_seconds" in refused.value.hint
     child = int((tmp_path / "pid").read_text())
     for _ in range(50):
         if not _lives(child):

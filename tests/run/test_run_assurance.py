@@ -1,8 +1,8 @@
 """Assurance of the settings and of a task: the plan may only ask for more."""
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.plan.document import read_plan
 from runner.run.assurance import lacks_items, wants_independence
 
@@ -26,7 +26,7 @@ def task_of(*fields):
 )
 def test_the_plan_only_asks_for_more(setting, field, wanted):
     task = task_of(*field)
-    settings = Settings(assurance=setting)
+    settings = settings_of(assurance=setting)
     assert wants_independence(task, settings) is wanted
     assert lacks_items(task, settings) is wanted
 

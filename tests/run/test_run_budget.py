@@ -1,6 +1,7 @@
 """What may be used, what was, and what is left; and when time is up."""
 
 from run_build import a_ledger, a_task
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.implementers.base import Allowance
@@ -18,7 +19,7 @@ TASK = a_task(budget=Budget(tokens=1000))
 
 
 def test_a_task_may_say_its_own_limits():
-    settings = Settings(minutes=7, tokens=50, dollars=2.0, tool_calls=9)
+    settings = settings_of(minutes=7, tokens=50, dollars=2.0, tool_calls=9)
     limits = budget.of_task(a_task(budget=Budget(tokens=1000, minutes=1)), settings)
     assert limits == BudgetLimits(minutes=1, tokens=1000, dollars=2.0, tool_calls=9)
 
@@ -84,7 +85,7 @@ def test_what_was_wrong_with_the_work_outlives_a_broken_connection():
 
 def test_a_person_is_warned_once_of_each_limit():
     said, journal = [], a_ledger()
-    purse = RunBudget(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
+    purse = RunBudget(settings_of(run_dollars=1.1), {TASK.id: TASK}, said.append)
     journal.listen(purse.hear)
     an_attempt(journal, 1, usage=CALL)
     assert said == ["TASK-001 has used at least 80% of a limit: 800 of 1,000 tokens"]
@@ -111,12 +112,12 @@ def test_only_a_raised_budget_lets_a_task_go_on():
 
 def test_an_attempt_ends_with_its_own_minutes_or_its_tasks():
     known = TaskState("TASK-001", tries=(Try(1, "", (), 90.0),))
-    settings = Settings(minutes=2, attempt_minutes=1)
+    settings = settings_of(minutes=2, attempt_minutes=1)
     assert of_attempt(TASK, known, settings, 10.0) == Deadline(40.0, Scope.TASK, 2)
-    settings = Settings(minutes=30, attempt_minutes=1)
+    settings = settings_of(minutes=30, attempt_minutes=1)
     assert of_attempt(TASK, known, settings, 10.0) == Deadline(70.0, Scope.ATTEMPT, 1)
     assert of_run(settings, 10.0) is None
-    assert of_run(Settings(run_minutes=3), 10.0) == Deadline(190.0, Scope.RUN, 3)
+    assert of_run(settings_of(run_minutes=3), 10.0) == Deadline(190.0, Scope.RUN, 3)
 
 
 def test_deadlines_are_named_once_when_they_are_over():

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from run_build import a_task
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.gates.registry import checks_of, checks_that_show
@@ -20,7 +21,7 @@ from runner.run.proof_required import (
 AGENT, BLOCKS, CHECK = (SimpleNamespace(name=name) for name in ("agent", "blocks", "check"))
 TESTS = (TestContract("TC-001", Level.UNIT, "pytest tests/test_shop.py"),)
 ONLY_RUNS = (TestContract("TC-001", Level.UNIT, "./serve --once"),)
-NEVER, AGENTS, ALWAYS = (Settings(require_proof=one) for one in ("never", "agents", "always"))
+NEVER, AGENTS, ALWAYS = (settings_of(require_proof=one) for one in ("never", "agents", "always"))
 
 
 def code(**fields):
@@ -121,16 +122,16 @@ def test_a_reason_in_the_plan_is_enough_where_nothing_can_prove_it():
 )
 def test_a_type_that_promises_an_interface_says_it_by_contracts(fields, lacks):
     task = code(test_contracts=TESTS, **fields)
-    assert lacks_contracts(task, Settings(require_contracts="api")) is lacks
-    found = unprovable(task, Settings(require_contracts="api"), BLOCKS)
+    assert lacks_contracts(task, settings_of(require_contracts="api")) is lacks
+    found = unprovable(task, settings_of(require_contracts="api"), BLOCKS)
     assert (found is not None) is lacks
     if found:
         assert found[1].startswith("it has type api but no Contracts; add Contracts: openapi")
 
 
 def test_data_needs_its_schema_where_that_is_asked_for():
-    assert lacks_contracts(code(type="data"), Settings(require_contracts="api,data"))
-    assert not lacks_contracts(code(type="other"), Settings(require_contracts="api,data"))
+    assert lacks_contracts(code(type="data"), settings_of(require_contracts="api,data"))
+    assert not lacks_contracts(code(type="other"), settings_of(require_contracts="api,data"))
 
 
 @pytest.mark.parametrize("type_", ["", "api", "data", "refactor", "migration", "bugfix", "test"])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_build import a_task
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.model import Resource
 from runner.run.resource_locks import (
     Agents,
@@ -202,7 +202,7 @@ def test_no_more_agents_work_at_once_than_there_are_places_and_others_run_beside
 
 
 def test_who_is_an_agent_is_known_from_who_implements_a_task():
-    agents = Agents.of(Settings(agents=2))
+    agents = Agents.of(settings_of(agents=2))
     assert agents.most == 2
     assert not agents.works_on(a_task("T-1", outputs=("a",), command="true"))
     assert not agents.works_on(a_task("T-2", outputs=("a",))), "nobody can implement it"

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+from settings_of import settings_of
+
 from runner.config.settings import Settings
 from runner.gates.base import Proved
 from runner.journal.task_state import TaskState
@@ -18,7 +20,7 @@ from runner.model import (
 from runner.run.proof.verification import Subject, as_known, plan_for
 
 SPEC = Spec("w", "p")
-LINT = Settings(gates=(GateSpec("lint", "lint it"),))
+LINT = settings_of(gates=(GateSpec("lint", "lint it"),))
 
 
 def subject(number, *tests, tree="t", proofs=(), gates=()):

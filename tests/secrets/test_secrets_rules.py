@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.config.settings import load_settings
+from runner.config.loading import load_settings
 from runner.errors import RunnerError
 from runner.secrets import load_rules
 from runner.secrets.find import find
@@ -200,7 +200,7 @@ def test_a_repository_adds_to_the_formats_of_a_person_and_takes_none_away(homes)
     homes.repository("[[secret_formats]]\nname = 'beta'\nregex = 'beta-[0-9]{9}'\n")
     settings = homes.load().settings
     assert [one.name for one in settings.secret_formats] == ["acme"]
-    assert [one.name for one in settings.secret_formats_floor] == ["beta"]
+    assert [one.name for one in settings.floor.secret_formats] == ["beta"]
     assert refuses(f"a = '{KEY}'; b = 'beta-834162709'\n") == [
         "secret found: Acme key",
         "secret found: beta",

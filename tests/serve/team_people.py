@@ -56,10 +56,10 @@ class Team:
         home = self.folder / "home-w"
         told = {f"XDG_{one}_HOME": str(home / one.lower()) for one in ("CACHE", "STATE")}
         quick = {
-            "RUNNER_LEASE_SECONDS": "2",
-            "RUNNER_WORKER_BEAT": "0.3",
-            "RUNNER_WORKER_POLL": "1",
-            "RUNNER_WORKER_FOLDERS": str(self.folder),
+            "RUNNER_GIT_LEASE_SECONDS": "2",
+            "RUNNER_TEAM_WORKER_BEAT": "0.3",
+            "RUNNER_TEAM_WORKER_POLL": "1",
+            "RUNNER_TEAM_WORKER_FOLDERS": str(self.folder),
         }
         done = subprocess.run(
             [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.address,

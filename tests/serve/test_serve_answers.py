@@ -178,7 +178,7 @@ def let_draft(tmp_path, line=""):
     mine = Path(os.environ["XDG_CONFIG_HOME"]) / "runner/runner.toml"
     mine.parent.mkdir(parents=True, exist_ok=True)
     line = line or f"python3 {program}"
-    mine.write_text(f'command = "{line}"\nsandbox_read = ["{program.parent}"]\n')
+    mine.write_text(f'build.command = "{line}"\nsandbox.read = ["{program.parent}"]\n')
 
 
 def test_a_wish_is_drafted_for_the_plan_that_is_served_whatever_words_are_in_it(

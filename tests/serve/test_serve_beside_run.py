@@ -42,7 +42,7 @@ def gone(workplace):
 def go_on(workplace, tmp_path, monkeypatch):
     """A file for which the task waits."""
     workplace.plan(WAITS)
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     mark = tmp_path / "go-on"
     workplace.edit_plan('"$GO_ON"', str(mark))
     workplace.commit(message="plan")

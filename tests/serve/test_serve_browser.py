@@ -255,7 +255,7 @@ def test_a_script_planted_anywhere_never_runs(workplace, serve, person):
 
 
 def test_failed_held_out_tests_appear_at_a_click(workplace, serve, person, monkeypatch):
-    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_ROUNDS", "1")
     lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
     workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
     planned(workplace, command="python3 build.py")

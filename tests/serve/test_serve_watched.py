@@ -47,7 +47,7 @@ def tell(text):
 @pytest.fixture
 def mark(workplace, tmp_path, monkeypatch):
     """Three tasks are DONE; of two more one breaks the third, and one waits for this file."""
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     mark = tmp_path / "go-on"
     for name in ("FILE_OWNERSHIP_MAP.md", "PATTERN_INDEX.md"):
         shutil.copy(EXAMPLE / name, workplace.root)

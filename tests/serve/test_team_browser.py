@@ -45,7 +45,7 @@ def come_in(person, server, name):
 def test_one_queues_a_worker_builds_another_answers_and_both_see_it(team, workplace, person):
     workplace.plan(REVIEWED, NOTE)
     team.repository(workplace)
-    server = team.serve(RUNNER_FOUR_EYES="true")
+    server = team.serve(RUNNER_TEAM_FOUR_EYES="true")
     operator, reviewer = (come_in(person, server, name) for name in ("operator", "reviewer"))
     assert reviewer.script("!document.querySelector('a[href=\"/new\"]')")
     assert "Nothing is queued" in operator.text

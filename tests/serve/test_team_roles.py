@@ -171,7 +171,7 @@ def test_who_did_it_is_in_the_events_and_that_it_was_at_the_page(team, waiting):
 
 
 def test_of_four_eyes_who_asked_is_refused_and_another_is_not(team, waiting):
-    server = team.serve(RUNNER_FOUR_EYES="true")
+    server = team.serve(RUNNER_TEAM_FOUR_EYES="true")
     operator, reviewer = server.sign_in("operator"), server.sign_in("reviewer")
     fields = {"item": "TASK-001", "seen": "sha256:1"}
     code, said = operator.post(f"/queue/{waiting.short}/approve", fields)

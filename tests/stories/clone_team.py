@@ -49,8 +49,8 @@ class Team:
     def variables(self, clone, seconds=2):
         cache = clone.root.parent / f"cache-{clone.root.name}"
         return {
-            "RUNNER_PUBLISH": "origin",
-            "RUNNER_LEASE_SECONDS": str(seconds),
+            "RUNNER_GIT_PUBLISH": "origin",
+            "RUNNER_GIT_LEASE_SECONDS": str(seconds),
             "XDG_CACHE_HOME": str(cache),
             "LOGNAME": clone.root.name,
         }

@@ -29,7 +29,7 @@ def on_the_cluster(at_home, request, monkeypatch):
     """
     if not os.environ.get("STORIES_ON_CLUSTER"):
         return
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
     if request.node.get_closest_marker("own_cluster") or os.environ["STORIES_ON_CLUSTER"] == "own":
         return
     from clustered import Lent

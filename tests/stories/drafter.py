@@ -23,7 +23,7 @@ class Drafter:
 
     @classmethod
     def for_task(cls, task, settings):
-        return cls(task.command or settings.command)
+        return cls(task.command or settings.build.command)
 
     def implement(self, brief, context):
         told = {"MODE": context.mode.value, "RUNNER_ATTEMPT": str(brief.attempt)}

@@ -74,7 +74,7 @@ def planned(workplace, *fields, files=None, **more):
 
 def failed(workplace, monkeypatch):
     """A repository whose task waits: its held-out tests failed, and the store has their output."""
-    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_ROUNDS", "1")
     lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
     workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
     planned(workplace, command="python3 build.py")

@@ -86,18 +86,18 @@ def test_what_does_not_pass_or_collides_stays_on_the_branch(stuck):
 
 
 def test_a_review_is_asked_for_where_the_plan_wants_one(stuck, monkeypatch):
-    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "prompt")
     finish(stuck)
     ended = stuck.runner("adopt", "TASK-001", "--trust")
     assert ended.code == 3, ended.said
     assert "next: runner review TASK-001" in ended.out
     assert stuck.runner("approve", "TASK-001").code == 0
-    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "off")
     stuck.run("TASK-001")
     assert stuck.statuses["TASK-001"] == "DONE"
 
 
 def test_yes_is_the_review(stuck, monkeypatch):
-    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "prompt")
     finish(stuck)
     assert stuck.runner("adopt", "TASK-001", "--trust", "--yes").code == 0

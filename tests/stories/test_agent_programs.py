@@ -11,8 +11,8 @@ TESTED = 'python3 -c "import app; assert app.one() == 1"'
 @pytest.fixture
 def agent(workplace, tmp_path, monkeypatch):
     """Sets the person's agent: the stand-in with a script."""
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
-    monkeypatch.setenv("RUNNER_JOBS", "1")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "1")
 
     def script(tasks, **settings):
         install_agent(workplace, tmp_path / "agent", tasks, **settings)

@@ -46,7 +46,7 @@ def agent(monkeypatch):
 
 
 def built(workplace, agents):
-    workplace.write({"runner.toml": f"default_gates = false\nagents = {agents}\n"})
+    workplace.write({"runner.toml": f"proof.default_gates = false\nbuild.agents = {agents}\n"})
     workplace.plan(
         *(
             f"## TASK-00{n}: task {n}\n\n- Output files: `TASK-00{n}.txt`\n- Implementer: slow\n"

@@ -119,7 +119,7 @@ def test_limits_of_an_attempt_warn_while_it_goes_on(workplace, monkeypatch):
         return WorkResult(usage=Usage(500, tool_calls=5))
 
     Script({"TASK-001": [goes_on]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_ATTEMPT_TOOL_CALLS", "5")
+    monkeypatch.setenv("RUNNER_BUDGET_ATTEMPT_TOOL_CALLS", "5")
     one_task(workplace, fields=["Budget: 500 tokens"])
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -144,8 +144,8 @@ def test_two_attempts_that_a_budget_ended_are_no_circle(workplace, monkeypatch):
 
 def test_the_limit_that_ends_it_is_named_by_its_setting(workplace, monkeypatch):
     script = Script({"TASK-001": [GOOD]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_ATTEMPT_TOOL_CALLS", "5")
-    monkeypatch.setenv("RUNNER_RUN_TOKENS", "900")
+    monkeypatch.setenv("RUNNER_BUDGET_ATTEMPT_TOOL_CALLS", "5")
+    monkeypatch.setenv("RUNNER_BUDGET_RUN_TOKENS", "900")
     one_task(workplace, fields=["Budget: $2, 1000 tokens"])
     assert workplace.run().code == 0
     left = script.attempts()[0][1].left
@@ -158,7 +158,7 @@ def test_the_limit_that_ends_it_is_named_by_its_setting(workplace, monkeypatch):
 
 
 def test_a_program_that_is_not_there_is_missed_before_an_attempt(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     one_task(workplace, fields=["Implementer: claude"])
     monkeypatch.setattr("runner.implementers.agents.home.which", lambda *_: None)
     assert workplace.run().code == 3

@@ -17,8 +17,8 @@ def one_task(workplace, *tests, **fields):
 def test_an_overload_is_waited_out_while_others_go_on(workplace, monkeypatch):
     steps = {"TASK-001": [OVERLOADED, OVERLOADED, GOOD], "TASK-002": [writes({"b.txt": "b"})]}
     script = Script(steps).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_BACKOFF", "0.2")
-    monkeypatch.setenv("RUNNER_JOBS", "1")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0.2")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "1")
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt"], tests=["grep -q good a.txt"]),
         a_task("TASK-002", outputs=["b.txt"], tests=["test -f b.txt"]),
@@ -113,8 +113,8 @@ def test_a_person_may_let_a_task_have_its_budget_again(workplace, monkeypatch):
 def test_a_run_with_a_budget_of_its_own_starts_nothing_more(workplace, monkeypatch):
     costly = {f"TASK-00{n}": [writes({f"{n}.txt": "x"}, usage=A_CALL)] for n in (1, 2)}
     script = Script(costly).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_RUN_DOLLARS", "0.25")
-    monkeypatch.setenv("RUNNER_JOBS", "1")
+    monkeypatch.setenv("RUNNER_BUDGET_RUN_DOLLARS", "0.25")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "1")
     workplace.plan(*(a_task(f"TASK-00{n}", outputs=[f"{n}.txt"]) for n in (1, 2)))
     ended = workplace.run("--json")
     assert ended.code == 5, ended.said
@@ -133,7 +133,7 @@ def test_an_attempt_that_takes_too_long_is_ended_from_outside(workplace, monkeyp
         return BAD(context)
 
     script = Script({"TASK-001": [hangs, GOOD]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_ATTEMPT_MINUTES", "0.005")
+    monkeypatch.setenv("RUNNER_BUDGET_ATTEMPT_MINUTES", "0.005")
     one_task(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -148,7 +148,7 @@ def test_a_task_whose_minutes_are_over_is_blocked_with_its_work(workplace, monke
         return OVERLOADED
 
     Script({"TASK-001": [hangs]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_MINUTES", "0.005")
+    monkeypatch.setenv("RUNNER_BUDGET_MINUTES", "0.005")
     one_task(workplace)
     ended = workplace.run()
     assert ended.code == 5, ended.said
@@ -164,12 +164,12 @@ def test_a_run_whose_minutes_are_over_ends_what_goes_on_and_may_be_run_again(
         return OVERLOADED
 
     Script({"TASK-001": [hangs, GOOD]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_RUN_MINUTES", "0.01")
+    monkeypatch.setenv("RUNNER_BUDGET_RUN_MINUTES", "0.01")
     one_task(workplace)
     ended = workplace.run()
     assert ended.code == 5, ended.said
     assert workplace.statuses == {"TASK-001": "PENDING"}
-    monkeypatch.delenv("RUNNER_RUN_MINUTES")
+    monkeypatch.delenv("RUNNER_BUDGET_RUN_MINUTES")
     assert workplace.run().code == 0
 
 
@@ -222,7 +222,9 @@ def test_a_stronger_model_follows_a_failed_proof(workplace, monkeypatch, tmp_pat
     program.chmod(0o755)
     monkeypatch.setenv("RUNNER_AGENT_COMMAND", str(program))
     monkeypatch.setenv("RUNNER_MODEL_ESCALATE", "small middle strong")
-    monkeypatch.setenv("RUNNER_JOBS", "1")  # so that nothing is proven again on a moved branch
+    monkeypatch.setenv(
+        "RUNNER_BUILD_JOBS", "1"
+    )  # so that nothing is proven again on a moved branch
     workplace.plan(
         *(
             a_task(

@@ -10,7 +10,7 @@ import pytest
 from workplace import Workplace
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings"
-SETTINGS = "contract_examples = 5\nverify_at_end = false\n"
+SETTINGS = "proof.contract_examples = 5\nproof.verify_at_end = false\n"
 RULE = "one.start < other.end and other.start < one.end"
 TOUCHING = "one.start <= other.end and other.start <= one.end"
 TASK_009 = """\

@@ -11,7 +11,7 @@ import pytest
 from workplace import Workplace, a_task
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings"
-FEW = "contract_examples = 10\n"
+FEW = "proof.contract_examples = 10\n"
 """Random requests an operation: enough here, and soon done."""
 MADE = "return Answer(HTTPStatus.CREATED, to_json(booking), (location,))"
 UNSAID = MADE.replace(

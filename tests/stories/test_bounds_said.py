@@ -10,7 +10,7 @@ from runner.process.sandbox import choose_sandbox
 
 @pytest.fixture
 def bounded(workplace, monkeypatch):
-    workplace.settle('processors = 2\ndisk = "10GB"\nio = "50MB/s"\n')
+    workplace.settle('limits.processors = 2\nlimits.disk = "10GB"\nlimits.io = "50MB/s"\n')
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, fields=(NO_PROOF,)))
     monkeypatch.setattr(cgroups, "our_grounds", Grounds)
     return workplace
@@ -25,11 +25,16 @@ def test_a_run_and_doctor_say_what_nothing_holds_and_go_on(bounded):
     assert "processors is not enforced" in said
     assert "io is not enforced" in said
     # A repository bounds nothing, and a bound that is none is refused with its line.
-    bounded.write({"runner.toml": "processors = 64\n"})
+    bounded.write({"runner.toml": "limits.processors = 64\n"})
     shown = bounded.runner("settings")
     assert "processors is ignored: only your own settings" in shown.said
     file = bounded.home / "config/runner/runner.toml"
-    for line in ("processors = 0", 'io = "50MB"', 'io = "fast/s"', 'disk = "much"'):
+    for line in (
+        "limits.processors = 0",
+        'limits.io = "50MB"',
+        'limits.io = "fast/s"',
+        'limits.disk = "much"',
+    ):
         file.write_text(f"{line}\n")
         ended = bounded.runner("settings")
         assert (ended.code, "runner.toml:1" in ended.err) == (2, True), ended.err
@@ -49,4 +54,4 @@ def test_an_implementers_command_that_reads_what_the_sandbox_hides_is_told_the_s
     assert ended.code == 1, ended.said
     reports = [workplace.read(f"artifacts/build/reports/TASK-00{one}.md") for one in (1, 2)]
     for report in reports:
-        assert f'sandbox_read = ["{beside}"] in your own settings' in report
+        assert f'sandbox.read = ["{beside}"] in your own settings' in report

@@ -24,7 +24,7 @@ def test_old_errors_of_the_compiler_refuse_nothing_but_with_strict(workplace):
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}, said
     assert "compile failed" in said.said
     assert workplace.dirt == []
-    strict.commit({"runner.toml": "strict = true\n"})
+    strict.commit({"runner.toml": "proof.strict = true\n"})
     said = strict.run()
     assert strict.statuses == {"TASK-001": "BLOCKED", "TASK-002": "PENDING"}, said
     assert "compile failed" in said.said

@@ -45,7 +45,7 @@ def forms():
 @pytest.fixture
 def leaking(workplace, monkeypatch):
     monkeypatch.setenv("SHOP_KEY", VALUE)
-    workplace.settle('secrets = ["SHOP_KEY"]\n')
+    workplace.settle('sandbox.secrets = ["SHOP_KEY"]\n')
     workplace.write({"prints.py": PRINTS})
     return workplace
 

@@ -94,7 +94,7 @@ def test_packages_that_nobody_installed_are_said(workplace, tools):
 
 def test_configured_gates_and_a_person_who_wants_none_have_the_last_word(workplace):
     files = {"Makefile": "lint:\n\tfalse\n"}
-    workplace.commit(files | {"runner.toml": "default_gates = false\n"})
+    workplace.commit(files | {"runner.toml": "proof.default_gates = false\n"})
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
     assert workplace.run().code == 0
     workplace.commit({"runner.toml": f'[gates]\nmine = "{PASSES}"\n'})

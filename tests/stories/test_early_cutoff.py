@@ -101,7 +101,7 @@ def test_a_second_reason_that_came_later_holds_as_well(built):
 
 
 def test_a_change_that_breaks_what_is_only_proven_again_does_not_land(built):
-    built.commit({"runner.toml": 'regression = "halt"\n'})
+    built.commit({"runner.toml": 'proof.regression = "halt"\n'})
     changed(built, TURNED)
     ended = built.run("--no-sandbox")
     assert ended.code == 4, ended.said

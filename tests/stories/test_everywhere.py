@@ -22,9 +22,9 @@ def both(shared_cluster, tmp_path, alone, monkeypatch):
 
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(shared_cluster))
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
-    monkeypatch.setenv("RUNNER_JOBS", "2")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "2")
     jobs = []
 
     def tell(story, *, at_home=False):
@@ -36,7 +36,7 @@ def both(shared_cluster, tmp_path, alone, monkeypatch):
         )
         ends = []
         for executor in ("threads", "dask"):
-            monkeypatch.setenv("RUNNER_EXECUTOR", executor)
+            monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", executor)
             place = Workplace.begin(tmp_path / executor / "shop", alone)
             story(place)
             ends.append(outcome(place))
@@ -270,7 +270,7 @@ def test_a_task_is_cancelled_and_the_others_go_on(both):
 
 
 def reviewed(place):
-    place.settle('review_at = "write"\n')
+    place.settle('review.at = "write"\n')
     line = "echo 'A = 1' > a.py"
     place.plan(a_task("TASK-001", outputs=["a.py"], command=line, tests=["test -s a.py"]))
     runs(place, "--review", "prompt", code=3)
@@ -283,7 +283,7 @@ def test_what_a_person_approves_at_the_write_is_what_lands(both):
 
 
 def by_hand(place):
-    place.write({"runner.toml": 'commit = "manual"\n'})
+    place.write({"runner.toml": 'git.commit = "manual"\n'})
     place.plan(
         a_task("TASK-001", blocks={"a.txt": "one\n"}, tests=["grep -q one a.txt"]),
         a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": "one\ntwo\n", "b.txt": "b\n"}),

@@ -87,7 +87,7 @@ def git_of(folder, *words):
 def test_the_demo_tells_as_it_happens_how_two_green_tasks_are_red_together(tmp_path):
     own = tmp_path / "config/runner/runner.toml"
     own.parent.mkdir(parents=True)
-    own.write_text('publish = "origin"\n')  # it has no remote, and needs none
+    own.write_text('git.publish = "origin"\n')  # it has no remote, and needs none
     began = time.monotonic()
     config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     with Terminal(

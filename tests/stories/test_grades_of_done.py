@@ -268,7 +268,7 @@ def test_a_waiver_is_written_down_ends_with_the_bytes_and_ships(unproven, monkey
 
 
 def test_a_waiver_goes_on_in_the_commit_that_a_person_makes(workplace):
-    workplace.write({"runner.toml": 'commit = "manual"\n'})
+    workplace.write({"runner.toml": 'git.commit = "manual"\n'})
     workplace.plan(
         a_task("TASK-001", blocks={"c.py": "C = 1\n"}),
         a_task("TASK-002", blocks={"e.py": "E = 1\n"}, fields=["Proof: none — a toy"]),
@@ -362,9 +362,9 @@ def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypa
         a_task("TASK-001", status="DONE", outputs=["a.py"]),
         a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
     )
-    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "always")
+    monkeypatch.setenv("RUNNER_PROOF_REQUIRE_PROOF", "always")
     assert workplace.run().code == 3
-    monkeypatch.delenv("RUNNER_REQUIRE_PROOF")
+    monkeypatch.delenv("RUNNER_PROOF_REQUIRE_PROOF")
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert ended.err.count("TASK-001: marked DONE without proof") == 1

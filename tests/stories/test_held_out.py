@@ -26,13 +26,13 @@ FOURTH = {"shop.py": "def price(count):\n    return 1 + count + 1\n"}
 @pytest.fixture(autouse=True)
 def no_mutants(monkeypatch):
     """Leave out mutants of the work: each runs its tests, and no story here is about them."""
-    monkeypatch.setenv("RUNNER_MUTATION", "off")
+    monkeypatch.setenv("RUNNER_PROOF_MUTATION", "off")
 
 
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request, monkeypatch):
     """Each way in which commands are enclosed on this machine."""
-    monkeypatch.setenv("RUNNER_SANDBOX", request.param)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", request.param)
     return request.param
 
 
@@ -42,8 +42,8 @@ def notes(workplace):
 
 def test_right_work_lands_with_the_files_and_undo_puts_them_back(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
-    monkeypatch.delenv("RUNNER_MUTATION")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
+    monkeypatch.delenv("RUNNER_PROOF_MUTATION")
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -73,7 +73,7 @@ def test_right_work_lands_with_the_files_and_undo_puts_them_back(workplace, monk
 
 def test_the_same_bytes_keep_their_grade_when_they_land_again(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     planned(workplace)
     assert workplace.run().code == 0
     assert workplace.runner("undo", "TASK-001", "--yes").code == 0
@@ -89,11 +89,11 @@ def test_the_same_bytes_keep_their_grade_when_they_land_again(workplace, monkeyp
 
 def test_an_attempt_that_could_read_the_files_counts_until_they_change(workplace, monkeypatch):
     Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
-    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_ROUNDS", "1")
     planned(workplace)
     assert workplace.run().code == 3
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     ended = workplace.runner("retry", "TASK-001")
     assert ended.code == 0, ended.said
     assert "not enclosed" in workplace.git("log", "--format=%B", "-n", "2")
@@ -111,8 +111,8 @@ def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
 
 
 def test_a_cluster_gets_no_held_out_bytes(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
-    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "off")
     script = "".join(
         f"import pathlib; pathlib.Path({path!r}).write_text({text!r})\n"
         for path, text in RIGHT.items()
@@ -127,7 +127,7 @@ def test_a_cluster_gets_no_held_out_bytes(workplace, monkeypatch):
 
 def test_wrong_work_hears_counts_and_items_alone(workplace, monkeypatch, sandbox):
     script = Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", sandbox)
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -268,7 +268,7 @@ def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
     wrong = {"shop.py": WRONG["shop.py"]}
     right = {"shop.py": RIGHT["shop.py"]}
     script = Script({"TASK-001": [writes(wrong), writes(right)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "always")
+    monkeypatch.setenv("RUNNER_PROOF_REQUIRE_PROOF", "always")
     planned(workplace, visible=())
     ended = workplace.run()
     assert ended.code == 0, ended.said

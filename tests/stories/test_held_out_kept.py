@@ -34,14 +34,14 @@ RATES = {"rates.py": "RATE = 1\n", MINE: RATED}
 @pytest.fixture(autouse=True)
 def keep(monkeypatch):
     """A person who keeps held-out tests to themselves."""
-    monkeypatch.setenv("RUNNER_HELD_OUT_LAND", "false")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_LAND", "false")
 
 
 @pytest.fixture
 def done(workplace, monkeypatch):
     """A repository whose task is DONE, and the script of its implementer."""
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -113,8 +113,8 @@ def test_ship_waits_for_the_files_and_ships_with_them(workplace, done, tmp_path)
 
 
 def test_no_repository_decides_where_the_files_go(workplace, monkeypatch):
-    monkeypatch.delenv("RUNNER_HELD_OUT_LAND")
-    workplace.write({"runner.toml": "held_out_land = false\n"})
+    monkeypatch.delenv("RUNNER_PROOF_HELD_OUT_LAND")
+    workplace.write({"runner.toml": "proof.held_out_land = false\n"})
     planned(workplace)
     shown = workplace.runner("settings").said
     assert "runner.toml:1: held_out_land is ignored: only your own settings" in shown
@@ -126,8 +126,8 @@ def test_no_repository_decides_where_the_files_go(workplace, monkeypatch):
 def with_rates(workplace, monkeypatch, *steps):
     """A second task, which may change what the first one's held-out tests run."""
     script = Script({"TASK-001": [writes(RIGHT)], "TASK-002": list(steps)}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
-    monkeypatch.setenv("RUNNER_COVERAGE", "0")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
+    monkeypatch.setenv("RUNNER_PROOF_COVERAGE", "0")
     other = a_task(
         "TASK-002",
         needs=["TASK-001"],
@@ -325,7 +325,7 @@ def test_a_cluster_runs_them_at_home(workplace, monkeypatch):
     workplace.plan(a_held_out_task({TESTS: HELD_OUT}, blocks=blocks), other)
     hold_out(workplace, {TESTS: HELD_OUT})
     assert workplace.run("TASK-001").code == 0
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
     ended = workplace.run()
     assert ended.code != 0, ended.said
     assert "this breaks TASK-001's TC-002: 2 of 3 held-out tests fail" in ended.said

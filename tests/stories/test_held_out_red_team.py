@@ -94,10 +94,10 @@ def searcher(workplace, report):
 
 def permit_search(monkeypatch, sandbox):
     """Let land what is written: only what it found is looked at."""
-    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", sandbox)
     for name in ("REVIEW", "MUTATION", "SAST_BLOCK_AT"):
         monkeypatch.setenv(f"RUNNER_{name}", "never" if name == "SAST_BLOCK_AT" else "off")
-    monkeypatch.setenv("RUNNER_COVERAGE", "0")
+    monkeypatch.setenv("RUNNER_PROOF_COVERAGE", "0")
 
 
 HOSTILE = """
@@ -196,7 +196,7 @@ def test_a_worker_of_a_cluster_finds_nothing_and_without_a_sandbox_the_store_alo
 ):
     needs(sandbox)
     permit_search(monkeypatch, sandbox)
-    monkeypatch.setenv("RUNNER_EXECUTOR", executor)
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", executor)
     start, _, rest = SEARCH.partition("for process in glob")
     near = f"{start}for top in WHERE:{rest.rpartition('for top in WHERE:')[2]}"
     state = f"{workplace.home}/.local/state/runner", os.environ.get("XDG_STATE_HOME", "")

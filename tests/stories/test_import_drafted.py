@@ -153,7 +153,7 @@ def test_a_stop_says_its_own_words_and_leaves_nothing_half(listed, drafter, tmp_
     drafter.says(ANSWER)
     pid = tmp_path / "pid"
     (listed.home / "config/runner/runner.toml").write_text(
-        f"command = \"echo $$ > {pid}; sleep 300\"\nsandbox = 'none'\n"
+        f"build.command = \"echo $$ > {pid}; sleep 300\"\nsandbox.kind = 'none'\n"
     )
     before = plan_of(listed)
     process = listed.start("import", "specs/tasks.md", "--draft", "--trust")

@@ -40,7 +40,7 @@ def answer(**changed):
 @pytest.fixture
 def shop(workplace, tmp_path, monkeypatch):
     """Sets the person's agent, which builds and reviews, and a plan with two items."""
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def start(review, *, attempts=(GOOD,), **settings):
         context = tmp_path / "agent"

@@ -52,7 +52,7 @@ class Race:
         self.contract = ""
 
     def run(self, *words):
-        settings = f'default_gates = false\n[gates]\nseen = "sh: ls src >> {self.seen}"\n'
+        settings = f'proof.default_gates = false\n[gates]\nseen = "sh: ls src >> {self.seen}"\n'
         self.place.write({"src/__init__.py": "", "tests/__init__.py": "", "runner.toml": settings})
         quick = a_task(1, 'NAME = "quick"\n', QUICK)
         self.place.plan(quick, a_task(2, self.module, self.test, self.contract))
@@ -78,7 +78,7 @@ class Race:
 
 @pytest.fixture
 def race(workplace, tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     return Race(workplace, tmp_path)
 
 

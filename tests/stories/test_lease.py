@@ -18,7 +18,7 @@ FALLBACK = "refs/heads/runner-lease/main"
 
 @pytest.fixture
 def team(tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     return Team(tmp_path)
 
 
@@ -423,9 +423,9 @@ def test_what_a_lease_says_is_foreign_text(team):
 
 def test_without_a_branch_or_with_manual_commits_nothing_begins(team):
     first = team.begin(*tasks())
-    code, said = team.run(first, RUNNER_COMMIT="manual")
+    code, said = team.run(first, RUNNER_GIT_COMMIT="manual")
     assert code == 2
-    assert 'publish needs commit = "task"' in said
+    assert 'publish needs git.commit = "task"' in said
     first.git("checkout", "-q", "--detach")
     code, said = team.run(first)
     assert code == 2
@@ -434,9 +434,9 @@ def test_without_a_branch_or_with_manual_commits_nothing_begins(team):
 
 def test_a_repository_may_not_have_its_landings_pushed(team):
     first = team.begin(*tasks())
-    first.commit({"runner.toml": 'publish = "origin"\n'})
+    first.commit({"runner.toml": 'git.publish = "origin"\n'})
     before = team.at("main")
-    code, said = team.run(first, RUNNER_PUBLISH="none")
+    code, said = team.run(first, RUNNER_GIT_PUBLISH="none")
     assert code == 0, said
     assert "publish is ignored" in said
     assert team.at("main") == before

@@ -53,7 +53,9 @@ def uses(workplace):
 
 
 def test_it_is_asked_for_by_the_attempt_and_leaves_by_no_form(workplace, vault):
-    settle(workplace, f'verify_at_end = false\n[secret.API_TOKEN]\ncommand = "{vault} read"\n')
+    settle(
+        workplace, f'proof.verify_at_end = false\n[secret.API_TOKEN]\ncommand = "{vault} read"\n'
+    )
     workplace.plan(a_user())
     ended = workplace.run("-v")
     assert workplace.statuses["TASK-001"] == "DONE", ended.said
@@ -118,7 +120,8 @@ def test_an_attempt_that_outlasts_its_time_gets_another_one(workplace, vault):
     """The proof begins after the ttl: it is asked again, and both values stay hidden."""
     settle(
         workplace,
-        f'verify_at_end = false\n[secret.API_TOKEN]\ncommand = "{vault}; echo $$"\nttl = "1s"\n',
+        'proof.verify_at_end = "never"\n'
+        f'[secret.API_TOKEN]\ncommand = "{vault}; echo $$"\nttl = "1s"\n',
     )
     workplace.plan(a_user(command="python3 prints.py; sleep 1.5"))
     ended = workplace.run()

@@ -30,7 +30,7 @@ def work(place):
 @pytest.fixture
 def shop(workplace):
     """Three tasks to build, of which two write one file, for somebody who commits by hand."""
-    workplace.write({"runner.toml": 'commit = "manual"\n', "mine.txt": "mine\n"})
+    workplace.write({"runner.toml": 'git.commit = "manual"\n', "mine.txt": "mine\n"})
     workplace.plan(*PLAN)
     return workplace
 
@@ -86,17 +86,17 @@ def test_work_lands_in_the_tree_and_no_commit_is_made(shop, tmp_path):
 
 
 def test_there_must_be_something_below_it(workplace):
-    workplace.write({"runner.toml": 'commit = "manual"\n'})
+    workplace.write({"runner.toml": 'git.commit = "manual"\n'})
     workplace.plan(*PLAN, commit=False)
     said = workplace.run()
     assert said.code == 2
-    assert 'commit = "manual" needs a first commit to build on' in said.err
+    assert 'git.commit = "manual" needs a first commit to build on' in said.err
 
 
 def test_a_project_in_a_folder_of_its_repository(workplace):
     place = Workplace(workplace.root / "services" / "shop", workplace.home)
     place.root.mkdir(parents=True)
-    place.write({"runner.toml": 'commit = "manual"\n'})
+    place.write({"runner.toml": 'git.commit = "manual"\n'})
     place.plan(*PLAN)
     assert place.run().code == 0
     assert place.run().code == 0

@@ -103,7 +103,7 @@ def test_old_settings_and_words_are_read_and_only_a_terminal_is_told_of_the_new_
         '[mcp.files]\ncommand = "true"\n'
     )
     settings = shop.runner("settings", "--json").document["settings"]
-    assert settings["skills_folders"]["value"] == ["skills", "more"]
+    assert settings["skills.folders"]["value"] == ["skills", "more"]
     assert "docs/**" in str(settings)
     assert "files" in str(settings["mcp"]["value"])
     # A task may be named where `plan` has commands below it.

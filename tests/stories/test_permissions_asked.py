@@ -50,7 +50,7 @@ def shop(workplace):
 def asking(workplace, monkeypatch):
     monkeypatch.setitem(IMPLEMENTERS, "asking", Asking)
     monkeypatch.setattr(Asking, "heard", [])
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
     fields = ("Implementer: asking",)
     workplace.plan(a_task(ONE, "Ask", outputs=["a.txt"], tests=["test -s a.txt"], fields=fields))
     return workplace
@@ -130,7 +130,8 @@ def test_a_plan_that_names_a_denied_file_is_refused_at_once_with_the_rule(workpl
 
 def test_at_a_terminal_a_person_is_asked_at_once_and_may_allow_it(shop):
     words = (sys.executable, "-m", "runner", "run", "--trust", "--no-sandbox", "--review", "off")
-    with Terminal(words, columns=200, cwd=shop.root, RUNNER_VERIFY_AT_END="false") as terminal:
+    never = {"RUNNER_PROOF_VERIFY_AT_END": "never"}
+    with Terminal(words, columns=200, cwd=shop.root, **never) as terminal:
         terminal.until(f"{ONE} wants to call write_file docs/a.md")
         terminal.until("[w]ait?")
         terminal.send("t\n")

@@ -21,7 +21,7 @@ def calls(tmp_path):
 def planned(workplace, calls, monkeypatch):
     """A plan with one task for the agent, whose script is given."""
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def begin(plan, execute, *fields, outputs=("a.txt", "b.txt"), tests=("test -s a.txt",)):
         before = f'echo "$MODE" >> {calls}; cat > {calls}.brief'
@@ -162,7 +162,7 @@ def test_work_that_goes_beyond_its_plan_twice_is_planned_again(planned, calls):
 
 def test_whoever_wants_no_plans_gets_none(planned, calls):
     shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
-    shop.commit({"runner.toml": "plan_first = false\n"})
+    shop.commit({"runner.toml": "build.plan_first = false\n"})
     assert run(shop).code == 0
     assert modes(calls) == ["execute"]
 
@@ -197,7 +197,7 @@ def test_a_reviewing_command_reads_the_plan_and_its_no_is_heard(planned, calls):
         "echo a > a.txt",
     )
     shop.settle(
-        'plan_review = "auto"\nreview_command = "grep -q Test || { echo no tests; exit 1; }"\n'
+        'review.plan = "auto"\nreview.command = "grep -q Test || { echo no tests; exit 1; }"\n'
     )
     assert run(shop).code == 0
     assert modes(calls) == ["plan", "plan", "execute"]
@@ -217,7 +217,7 @@ def test_no_plan_is_paid_for_that_nobody_would_read(planned, calls):
 
 def test_a_repository_may_ask_for_the_review_of_plans_and_not_forbid_it(planned, calls):
     shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
-    shop.commit({"runner.toml": 'plan_review = "prompt"\n'})
+    shop.commit({"runner.toml": 'review.plan = "prompt"\n'})
     assert run(shop).code == 3
     assert run(shop, "--plan-review", "off").code == 0
     assert modes(calls) == ["plan", "execute"]
@@ -280,7 +280,7 @@ def test_at_a_terminal_a_person_is_asked_about_the_plan(planned, calls):
     shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
     drafter = str(Path(__file__).with_name("drafter.py"))
     words = (sys.executable, drafter, "run", "1", "--trust", "--no-sandbox", "--review", "off")
-    with Terminal(words, columns=100, cwd=shop.root, RUNNER_BACKOFF="0") as terminal:
+    with Terminal(words, columns=100, cwd=shop.root, RUNNER_BUILD_BACKOFF="0") as terminal:
         terminal.until("plan of TASK-001")
         terminal.until("1. Write it")
         terminal.until("[w]ait?")

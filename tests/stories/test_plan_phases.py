@@ -38,7 +38,7 @@ def calls(tmp_path):
 def phased(workplace, calls, monkeypatch):
     """One task for the agent, whose plan has two phases; it stops once at each of `stops`."""
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def begin(*stops, gate="test -s a.txt"):
         names = ("plan", "first", "second")

@@ -9,12 +9,12 @@ from clone_team import LEASE, Team, ended, tasks, until
 from workplace import a_task
 
 APART = "unpublished/main"
-END = {"RUNNER_PUBLISH_AT": "end"}
+END = {"RUNNER_GIT_PUBLISH_AT": "end"}
 
 
 @pytest.fixture
 def team(tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     return Team(tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_a_build_that_is_not_whole_stays_here_and_goes_on_later(team):
     file = team.folder / "let"
     first = team.begin(good, bad.replace("echo 2", f"test -e {file} && echo 2"))
     before, own = team.at("main"), first.head
-    code, said = run(team, first, RUNNER_ATTEMPTS="1")
+    code, said = run(team, first, RUNNER_BUILD_ATTEMPTS="1")
     assert code != 0, said
     assert "nothing was published: finished work stays on unpublished/main" in said
     assert team.at("main") == before
@@ -196,7 +196,7 @@ def test_commits_of_a_person_are_not_pushed_along_unasked(team):
     code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
     assert code == 2, said
     assert "builds a different branch than the saved one" in said
-    code, said = run(team, first, RUNNER_PUBLISH="none")
+    code, said = run(team, first, RUNNER_GIT_PUBLISH="none")
     assert code == 0, said
     assert branch_of(first) == "main"
     assert team.landings == []

@@ -54,18 +54,18 @@ def test_a_notice_that_fails_changes_nothing(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_NOTIFY_COMMAND", "echo no network; exit 7")
     ended = workplace.run()
     assert ended.code == 5
-    assert "warning: notify_command failed (exit 7): no network" in ended.err
+    assert "warning: notify.command failed (exit 7): no network" in ended.err
 
 
 def test_nothing_is_pushed_unasked_and_a_repository_may_set_neither(
     workplace, forge, monkeypatch, tmp_path
 ):
     stuck(workplace, monkeypatch)
-    text = f'notify_command = "touch {tmp_path}/pwned"\ndraft_pr = true\n'
+    text = f'notify.command = "touch {tmp_path}/pwned"\ngit.draft_pr = true\n'
     workplace.commit({"runner.toml": text})
     ended = workplace.run()
     assert ended.code == 5
-    assert "notify_command is ignored" in ended.err
+    assert "notify.command is ignored" in ended.err
     assert "draft_pr is ignored" in ended.err
     assert not (tmp_path / "pwned").exists()
     assert not forge.has(DRAFT)
@@ -200,7 +200,7 @@ def test_the_repositorys_configuration_names_no_program_for_a_push(
     asks_git = 'import subprocess; subprocess.run(["git", "status"], stdout=2)\n'
     program = forge.bin / "gh"
     program.write_text(program.read_text().replace("import json", f"{asks_git}import json", 1))
-    monkeypatch.setenv("RUNNER_DRAFT_PR", "true")
+    monkeypatch.setenv("RUNNER_GIT_DRAFT_PR", "true")
     workplace.run()
     assert forge.has(DRAFT)
     assert not (tmp_path / "pwned").exists()
@@ -215,6 +215,6 @@ def test_a_remote_that_is_called_like_an_option_is_none(workplace, forge, monkey
     with (workplace.root / ".git/config").open("a") as file:
         file.write(f'[remote "{name}"]\n\turl = {forge.bare}\n')
         file.write(f'[branch "main"]\n\tremote = {name}\n')
-    monkeypatch.setenv("RUNNER_DRAFT_PR", "true")
+    monkeypatch.setenv("RUNNER_GIT_DRAFT_PR", "true")
     workplace.run()
     assert not (tmp_path / "pwned").exists()

@@ -113,8 +113,8 @@ def a_group(monkeypatch, workplace, steps):
     )
     script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TWO}), *steps]})
     script.installed(monkeypatch)
-    monkeypatch.delenv("RUNNER_IMPLEMENTER")
-    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    monkeypatch.delenv("RUNNER_BUILD_IMPLEMENTER")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "off")
     workplace.plan(rule, reader)
     ended = workplace.run()
     assert ended.code == 0, ended.said
@@ -210,7 +210,7 @@ def test_changes_of_behaviour_are_built_and_named_as_meant_campaign(workplace, m
         for number, id_ in enumerate(ids, start=1)
     }
     script = Script(steps).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_JOBS", "2")
+    monkeypatch.setenv("RUNNER_BUILD_JOBS", "2")
     tasks = [
         a_task(
             id_,

@@ -46,7 +46,7 @@ def test_it_is_recorded_by_a_run_that_has_nothing_else_to_do(workplace):
 
 
 def test_never_leaves_what_tasks_wrote_alone_in_commits(workplace):
-    workplace.commit({"README.md": "# shop\n", "runner.toml": 'record = "never"\n'})
+    workplace.commit({"README.md": "# shop\n", "runner.toml": 'git.record = "never"\n'})
     workplace.plan(CHECK, BLOCKS)
     assert workplace.run("--no-sandbox").code == 0
     assert records(workplace) == []
@@ -57,12 +57,12 @@ def test_never_leaves_what_tasks_wrote_alone_in_commits(workplace):
 
 
 def test_after_never_the_end_of_a_run_tells_all_of_it(workplace):
-    workplace.commit({"README.md": "# shop\n", "runner.toml": 'record = "never"\n'})
+    workplace.commit({"README.md": "# shop\n", "runner.toml": 'git.record = "never"\n'})
     workplace.plan(CHECK)
     workplace.run("--no-sandbox")
     workplace.plan(CHECK.replace("PENDING", "DONE"), MORE)
     workplace.run("--no-sandbox")
-    workplace.commit({"runner.toml": 'record = "end"\n'})
+    workplace.commit({"runner.toml": 'git.record = "end"\n'})
     workplace.plan(
         CHECK.replace("PENDING", "DONE"),
         MORE.replace("PENDING", "DONE"),

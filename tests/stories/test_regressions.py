@@ -177,7 +177,7 @@ TWO = a_task(
 
 @pytest.fixture
 def undone(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE, TWO)
     ended = workplace.run()
     assert ended.code == 4, ended.said

@@ -174,7 +174,7 @@ def test_tests_of_others_that_pass_are_one_line_of_the_commit_and_of_the_evidenc
     assert workplace.run("--no-sandbox").code == 0
     last = a_task("TASK-006", "Last", needs=["TASK-005"], blocks={"c.txt": "c"})
     built(workplace, *first(), *later("apart\nat all\n"), last)
-    workplace.commit({"runner.toml": "checkpoint_every = 3\n"})
+    workplace.commit({"runner.toml": "build.checkpoint_every = 3\n"})
     assert workplace.run("--no-sandbox").code == 0
     commit = workplace.git("log", "--format=%H", "--grep=Task: TASK-004", "-1")
     message = workplace.git("log", "-1", "--format=%(trailers)", commit)

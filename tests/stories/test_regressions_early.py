@@ -51,7 +51,7 @@ def test_who_implements_is_told_the_failing_test_and_mends_it(workplace):
 def test_it_halts_at_once_where_a_flag_or_a_setting_wants_that(workplace):
     begun(workplace, mending())
     by_flag = copy(workplace.root, workplace.root.with_name("flag"), workplace.home)
-    workplace.commit({"runner.toml": 'regression = "halt"\n'})
+    workplace.commit({"runner.toml": 'proof.regression = "halt"\n'})
     for place, words in ((by_flag, ("--regression", "halt")), (workplace, ())):
         ended = place.run("--no-sandbox", *words)
         assert ended.code == 4, words

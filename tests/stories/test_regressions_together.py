@@ -57,7 +57,7 @@ def meeting(workplace, tmp_path, monkeypatch):
     workplace.commit({"meets.py": MEETING, "runner.toml": ""})
     settings = workplace.home / "config" / "runner" / "runner.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('pass_env = ["MEETING"]\n')
+    settings.write_text('sandbox.pass_env = ["MEETING"]\n')
     return place
 
 

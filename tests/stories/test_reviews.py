@@ -113,7 +113,8 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
 
 def test_a_reviewing_command_says_yes_or_why_not(workplace, calls):
     workplace.settle(
-        'review = "auto"\nreview_command = "grep -q \'+attempt 2\' || { echo want two; exit 1; }"\n'
+        'review.mode = "auto"\n'
+        'review.command = "grep -q \'+attempt 2\' || { echo want two; exit 1; }"\n'
     )
     planned(workplace, calls, command='cat "$RUNNER_BRIEF";' + WRITES)
     ended = run(workplace, "TASK-001")
@@ -125,7 +126,7 @@ def test_a_reviewing_command_says_yes_or_why_not(workplace, calls):
 
 
 def test_the_repository_cannot_turn_the_review_of_control_files_off(workplace, calls):
-    workplace.commit({"runner.toml": 'review = "off"\n'})
+    workplace.commit({"runner.toml": 'review.mode = "off"\n'})
     workplace.plan(
         a_task("TASK-001", outputs=["AGENTS.md"], command="echo do it > AGENTS.md"),
     )
@@ -174,7 +175,7 @@ def test_a_saved_edit_is_approved_and_only_the_other_files_are_asked_for(workpla
 
 
 def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, calls):
-    workplace.settle('review_at = "write"\n')
+    workplace.settle('review.at = "write"\n')
     workplace.plan(
         a_task(
             "TASK-001",
@@ -193,7 +194,7 @@ def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, c
 
 
 def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(workplace):
-    workplace.settle('review_at = "write"\n')
+    workplace.settle('review.at = "write"\n')
     workplace.plan(
         *(
             a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
@@ -211,7 +212,7 @@ def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(work
 
 
 def test_a_task_that_is_cancelled_while_a_person_is_asked_ends_at_once(workplace):
-    workplace.settle('review_at = "write"\n')
+    workplace.settle('review.at = "write"\n')
     workplace.plan(
         *(
             a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
@@ -278,7 +279,8 @@ def test_what_came_while_a_person_was_asked_is_no_task_at_work_once_the_run_has_
     workplace,
 ):
     workplace.settle(
-        'review = "off"\n[[permission]]\ntool = "write_file"\npattern = "b.txt"\naction = "ask"\n'
+        'review.mode = "off"\n[[permission]]\n'
+        'tool = "write_file"\npattern = "b.txt"\naction = "ask"\n'
     )
     asked = ["Review: prompt"]
     workplace.plan(

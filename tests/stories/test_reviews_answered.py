@@ -17,7 +17,7 @@ def calls(tmp_path):
 @pytest.fixture
 def waiting(workplace, calls, monkeypatch, request):
     """A task of two files that waits for a review; before its proof where that is asked."""
-    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "prompt")
     monkeypatch.setenv("RUNNER_REVIEW_AT", getattr(request, "param", "write"))
     workplace.plan(
         a_task(
@@ -92,7 +92,7 @@ def test_an_approval_and_a_rejection_are_told_by_every_command_at_once(waiting, 
 
 
 def test_a_command_approves_no_control_file(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_REVIEW", "auto")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "auto")
     monkeypatch.setenv("RUNNER_REVIEW_COMMAND", f"{sys.executable} -c pass")
     workplace.plan(
         a_task("TASK-001", outputs=[".envrc"], command="echo hi > .envrc", fields=[NO_PROOF])
@@ -107,7 +107,7 @@ def test_a_command_approves_no_control_file(workplace, monkeypatch):
 
 def built(workplace, monkeypatch, calls, reviewer=""):
     """A run where a command reviews, and what is said of its one task."""
-    monkeypatch.setenv("RUNNER_REVIEW", "auto")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "auto")
     monkeypatch.setenv("RUNNER_REVIEW_COMMAND", reviewer)
     if not workplace.has("TASK-GRAPH.md"):
         command = COMMAND.format(calls=calls)
@@ -118,7 +118,7 @@ def built(workplace, monkeypatch, calls, reviewer=""):
 def test_nobody_is_called_to_build_what_nobody_could_review(workplace, monkeypatch, calls):
     ended = built(workplace, monkeypatch, calls)
     assert (ended.code, calls.exists()) == (3, False)
-    assert "review is auto, but no reviewer is set; set review_command or [model]" in ended.out
+    assert "review is auto, but no reviewer is set; set review.command or model.review" in ended.out
     assert "BLOCKED TASK-001 (tool)" in ended.out
 
 
@@ -126,12 +126,12 @@ def test_a_reviewing_command_that_cannot_start_is_no_rejection(workplace, monkey
     ended = built(workplace, monkeypatch, calls, "/no/such/reviewer")
     assert (ended.code, times(calls)) == (3, 1)
     assert "(tool): the review command cannot run (exit 127)" in ended.out
-    assert "sandbox_read" in told(workplace, "why", "TASK-001")
+    assert "sandbox.read" in told(workplace, "why", "TASK-001")
     assert built(workplace, monkeypatch, calls, "cat > /dev/null").code == 0
 
 
 def test_a_number_means_the_task_that_it_was_listed_with(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "prompt")
     files = {f"TASK-00{n}": f"{n}.txt" for n in (1, 2, 3)}
     workplace.plan(
         *(

@@ -15,7 +15,7 @@ CHECK = a_task("TASK-003", "Check", needs=["TASK-001"], tests=["grep -q good one
 
 @pytest.fixture
 def built(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE)
     assert workplace.run().code == 0
     workplace.git("reset", "-q", "--hard")
@@ -100,7 +100,7 @@ def test_a_message_that_is_copied_proves_nothing(built):
 
 
 def test_two_landings_in_one_commit_are_unverified(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE, TWO)
     assert workplace.run().code == 0
     workplace.git("reset", "-q", "--hard")
@@ -145,7 +145,7 @@ def test_a_commit_of_the_first_versions_is_believed_where_its_journal_is(built):
 
 
 def test_a_check_that_somebody_wrote_down_by_hand_is_nobodys_proof(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE, CHECK)
     assert workplace.run().code == 0
     assert unverified(workplace.cloned()) == set()
@@ -157,7 +157,7 @@ def test_a_check_that_somebody_wrote_down_by_hand_is_nobodys_proof(workplace, mo
 
 
 def test_a_landing_that_was_cut_off_and_rebased_is_its_own_files_alone(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE)
     base = workplace.head
     assert workplace.run().code == 0

@@ -55,7 +55,7 @@ def test_beside_a_dry_run_and_what_is_in_its_way_it_is_told(workplace):
 
 @pytest.fixture
 def team(tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     return Team(tmp_path)
 
 

@@ -15,7 +15,7 @@ TWO = a_task(
 
 @pytest.fixture
 def built(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE, TWO)
     assert workplace.run().code == 0
     return workplace
@@ -104,7 +104,7 @@ def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on
 
 
 def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(
         a_task(
             "TASK-001",
@@ -127,7 +127,7 @@ def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace
 
 
 def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(
         a_task("TASK-001", blocks={"a.txt": "a\n", "b.txt": "b\n"}),
         a_task("TASK-002", blocks={"c.txt": "c\n", "d.txt": "d\n"}),

@@ -30,7 +30,7 @@ UNPROVEN = {
 
 @pytest.fixture
 def built(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     monkeypatch.delenv("CI", raising=False)
     workplace.write({"five.dat": "5\n"})
     workplace.plan(TESTED, LINTED, PAPER, REASON, WORD, WAIVED, END)

@@ -63,7 +63,7 @@ def test_their_findings_join_those_of_bandit_for_the_same_attempt(workplace, sem
 def test_tasks_land_before_their_slow_scan_has_ended_and_the_run_ends_after_it(
     workplace, semgrep, monkeypatch
 ):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")  # so that the tool sees what has landed
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")  # so that the tool sees what has landed
     semgrep(f"{WAITS.format(file=workplace.root / 'c.rb')}\n{reports()}")
     workplace.plan(*two_tasks())
     ended = workplace.run("-j", "1")
@@ -73,7 +73,7 @@ def test_tasks_land_before_their_slow_scan_has_ended_and_the_run_ends_after_it(
 
 
 def test_the_checkpoint_names_what_to_install_for_code_that_nothing_scans(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SAST_BLOCK_AT", "high")
+    monkeypatch.setenv("RUNNER_PROOF_SAST_BLOCK_AT", "high")
     rows = {
         "a.js": ("exports.a = 1;\n", "eslint with eslint-plugin-security"),
         "a.ts": ("export const a = 1;\n", "eslint with eslint-plugin-security"),
@@ -101,7 +101,7 @@ def test_the_checkpoint_names_what_to_install_for_code_that_nothing_scans(workpl
 
 
 def test_a_team_that_lets_them_block_waits_for_them_too(workplace, semgrep, monkeypatch):
-    monkeypatch.setenv("RUNNER_SAST_BLOCK_AT", "high")
+    monkeypatch.setenv("RUNNER_PROOF_SAST_BLOCK_AT", "high")
     semgrep(reports())
     workplace.plan(a_task("TASK-001", blocks={"a.rb": "eval(gets)\n"}))
     ended = workplace.run()

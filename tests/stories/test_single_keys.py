@@ -122,7 +122,7 @@ def test_a_signal_that_ends_it_puts_the_terminal_back(workplace):
 
 
 def test_a_task_or_a_run_is_given_to_whoever_reviews_and_says_so(workplace):
-    workplace.settle('review_command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
+    workplace.settle('review.command = "cat >> /tmp/$$.diff; rm /tmp/$$.diff"\n')
     tasks(workplace, "a", "b", "c", "d")
     with begin(workplace, "-j", "1", RUNNER_REVIEW_COMMAND="") as terminal:
         terminal.until("[A]uto for the task, for the [R]un")
@@ -148,11 +148,11 @@ def test_a_task_or_a_run_is_given_to_whoever_reviews_and_says_so(workplace):
     ("fields", "files", "own", "why"),
     [
         ((), {}, "", "no reviewer is set; set review_command"),
-        (("Review: prompt",), {}, 'review_command = "true"\n', "the plan sets Review: prompt"),
+        (("Review: prompt",), {}, 'review.command = "true"\n', "the plan sets Review: prompt"),
         (
             (),
-            {"runner.toml": 'review = "prompt"\n'},
-            'review_command = "true"\n',
+            {"runner.toml": 'review.mode = "prompt"\n'},
+            'review.command = "true"\n',
             "this repository's settings have review = prompt",
         ),
     ],
@@ -174,7 +174,7 @@ def test_what_others_tightened_is_not_given_away(workplace, fields, files, own, 
 
 
 def test_a_control_file_is_still_asked_for_in_a_run_that_was_given_away(workplace):
-    workplace.settle('review_command = "true"\n')
+    workplace.settle('review.command = "true"\n')
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["test -s a.txt"]),
         a_task(
@@ -252,7 +252,7 @@ def test_seven_agents_are_answered_with_three_keys(workplace, tmp_path, monkeypa
 
 def test_a_repository_that_wants_plans_read_offers_no_yes_to_all(workplace, monkeypatch):
     monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
-    workplace.commit({"runner.toml": 'plan_review = "prompt"\n'})
+    workplace.commit({"runner.toml": 'review.plan = "prompt"\n'})
     script = a_script(says(a_plan("a.txt")), "echo a > a.txt")
     workplace.write({"agent.sh": script})
     fields = (f"Implementer: {NAME}",)

@@ -7,7 +7,7 @@ from workplace import a_task
 @pytest.fixture
 def waiting(workplace, monkeypatch):
     """Two tasks whose writes wait for a review: one with two files, one with one."""
-    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_MODE", "prompt")
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt", "b.txt"], command="echo 1 > a.txt; echo 2 > b.txt"),
         a_task("TASK-002", outputs=["c.txt"], command="echo 3 > c.txt"),

@@ -126,14 +126,14 @@ def test_git_variables_of_a_calling_hook_do_not_mislead(workplace, tmp_path, mon
 
 def test_the_settings_may_name_the_plan(workplace):
     workplace.commit(
-        {"docs/PLAN.md": f"# Shop\n\n{ONE}", "runner.toml": 'task_graph = "docs/PLAN.md"\n'}
+        {"docs/PLAN.md": f"# Shop\n\n{ONE}", "runner.toml": 'build.task_graph = "docs/PLAN.md"\n'}
     )
     ended = workplace.run(here="docs")
     assert ended.code == 0, ended.said
     assert workplace.read("hello.txt") == "hello\n"
     assert "Status: DONE" in workplace.read("docs/PLAN.md")
     assert workplace.dirt == []
-    workplace.commit({"runner.toml": 'task_graph = "docs/OTHER.md"\n'})
+    workplace.commit({"runner.toml": 'build.task_graph = "docs/OTHER.md"\n'})
     ended = workplace.run()
     assert ended.code == 2
     assert "TASK-GRAPH.md not found" in ended.err

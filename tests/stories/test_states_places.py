@@ -280,7 +280,7 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
         }
     )
     workplace.commit(message="plan")
-    workplace.write({".env": "RUNNER_SANDBOX=none\n"})
+    workplace.write({".env": "RUNNER_SANDBOX_KIND=none\n"})
     script = workplace.root / ".git/evil.sh"
     for hook in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
         path = workplace.root / ".git/hooks" / hook
@@ -322,13 +322,13 @@ def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(tmp_path,
 
 
 def test_settings_of_the_repository_do_not_loosen_the_persons(workplace):
-    workplace.commit({"runner.toml": 'sandbox = "none"\nreview = "off"\n'})
+    workplace.commit({"runner.toml": 'sandbox.kind = "none"\nreview.mode = "off"\n'})
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt"))
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert "sandbox" in ended.err
     shown = workplace.runner("settings", "--json").document
-    assert shown["settings"]["sandbox"]["value"] == "auto"
+    assert shown["settings"]["sandbox.kind"]["value"] == "auto"
 
 
 def test_a_folder_somebody_else_owns_is_explained(workplace):

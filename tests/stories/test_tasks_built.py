@@ -310,7 +310,7 @@ def test_a_plan_as_planners_write_it_is_run_and_edited_in_place(workplace, monke
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert "it has type api but no Contracts" in workplace.status_line("TASK-004", "###")
-    monkeypatch.setenv("RUNNER_REQUIRE_CONTRACTS", "none")
+    monkeypatch.setenv("RUNNER_PROOF_REQUIRE_CONTRACTS", "none")
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert workplace.landings[-1] == "TASK-004"
@@ -328,7 +328,7 @@ def test_a_plan_of_tables_is_run_and_edited_in_place(workplace, monkeypatch):
     workplace.commit({"TASK-GRAPH.md": text}, "plan")
     assert workplace.run().code == 3  # nothing proves what the command of T001 writes
     assert workplace.statuses == {"T001": "BLOCKED", "T002": "PENDING", "T010": "PENDING"}
-    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "never")
+    monkeypatch.setenv("RUNNER_PROOF_REQUIRE_PROOF", "never")
     ended = workplace.run("-v")
     assert workplace.statuses["T001"] == "DONE", ended.said
     assert ended.code == 0, ended.said

@@ -54,7 +54,7 @@ def grade_of(shop):
 @pytest.fixture
 def shop(workplace, tmp_path, monkeypatch):
     """Sets an agent that writes tests, a command that implements, and a plan with two items."""
-    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def start(*rounds, mutants=(), **settings):
         context = tmp_path / "agent"

@@ -53,7 +53,7 @@ REFUSED = "no test contract fails when discounted raises an exception"
 def test_a_contract_that_cannot_fail_is_refused_whoever_wrote_the_change(workplace, by):
     files = {"shop.py": CODE, "test_shop.py": SWALLOWS}
     work = {"blocks": files} if by == "blocks" else {"command": written(workplace, files)}
-    settings(workplace, 'mutation = "off"\n')
+    settings(workplace, 'proof.mutation = "off"\n')
     workplace.plan(a_task("TASK-001", **work, **PLAN, **FIELDS))
     ended = workplace.run("-v")
     assert ended.code == 1, ended.said
@@ -63,13 +63,13 @@ def test_a_contract_that_cannot_fail_is_refused_whoever_wrote_the_change(workpla
 
 def test_small_changes_that_nothing_notices_wait_for_a_person(workplace):
     command = written(workplace, {"shop.py": CODE, "test_shop.py": IDLE})
-    settings(workplace, 'mutation = "strict"\n')
+    settings(workplace, 'proof.mutation = "strict"\n')
     workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
     ended = workplace.run("-v")
     assert ended.code == 3, ended.said
     assert "no test notices any of" in ended.said
-    assert 'mutation = "strict" is deprecated and means "warn"' in ended.said
-    assert 'assurance = "independent"' in ended.said
+    assert 'proof.mutation = "strict" is deprecated and means "warn"' in ended.said
+    assert 'proof.assurance = "independent"' in ended.said
     assert workplace.runner("approve", "TASK-001").code == 0
     assert workplace.run().code == 0
     assert workplace.has("shop.py")
@@ -99,7 +99,7 @@ def test_code_that_knows_of_its_tests_is_named(workplace):
     code = "import os\n\n\ndef price():\n    return 3 if 'PYTEST_VERSION' in os.environ else 0\n"
     test = IDLE.replace("discounted", "price").replace("(200, 80)", "()")
     command = written(workplace, {"shop.py": code, "test_shop.py": test})
-    settings(workplace, 'mutation = "off"\n')
+    settings(workplace, 'proof.mutation = "off"\n')
     workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
     ended = workplace.run("-v")
     assert ended.code == 0, ended.said

@@ -13,8 +13,8 @@ TOO_LONG = "the attempt was stopped at its limit of 0.01 minutes"
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setenv("RUNNER_ATTEMPT_MINUTES", "0.01")
-    monkeypatch.setenv("RUNNER_ATTEMPTS", "2")
+    monkeypatch.setenv("RUNNER_BUDGET_ATTEMPT_MINUTES", "0.01")
+    monkeypatch.setenv("RUNNER_BUILD_ATTEMPTS", "2")
 
 
 def test_an_attempt_that_is_out_of_time_says_so_and_nothing_of_being_cancelled(
@@ -50,7 +50,7 @@ def test_a_task_that_waits_for_its_next_try_is_cancelled(workplace, monkeypatch)
         return writes({"b.txt": "b\n"})(context)
 
     script = Script({"TASK-001": [OVERLOADED], "TASK-002": [cancels]}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_BACKOFF", "100")
+    monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "100")
     workplace.plan(
         a_task("TASK-001", outputs=["a.txt"], tests=["true"]),
         a_task("TASK-002", outputs=["b.txt"], tests=["true"]),

@@ -16,7 +16,7 @@ def called(tmp_path, monkeypatch):
     (programs / "claude").write_text(f"#!/bin/sh\ntouch {left}\n")
     (programs / "claude").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     return left
 
 
@@ -37,12 +37,12 @@ def test_a_plan_that_holds_no_command_but_wants_an_agent_is_asked_about(workplac
 def test_so_is_what_the_repositorys_settings_choose(workplace, called):
     workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
     for settings, shown in (
-        ('implementer = "codex"\n', "the agent program codex"),
+        ('build.implementer = "codex"\n', "the agent program codex"),
         (
-            'implementer = "model"\n[model]\nexecute = "openai:dear"\n',
+            'build.implementer = "model"\n[model]\nexecute = "openai:dear"\n',
             "a model, with your key: openai:dear",
         ),
-        ('command = "touch owned"\n', "TASK-001: touch owned"),
+        ('build.command = "touch owned"\n', "TASK-001: touch owned"),
     ):
         workplace.commit({"runner.toml": settings})
         ended = workplace.run(trust=False)

@@ -42,13 +42,13 @@ def test_what_nothing_landed_since_can_change_stands(three):
 
 
 def test_all_of_it_runs_again_where_the_settings_ask_for_it(three):
-    three.commit({"runner.toml": 'verify_at_end = "all"\n'})
+    three.commit({"runner.toml": 'proof.verify_at_end = "all"\n'})
     assert three.run().code == 0
     assert verified(three) == [(True, 2, 0)]
 
 
 def test_nothing_runs_again_where_the_settings_say_never(three):
-    three.commit({"runner.toml": 'verify_at_end = "never"\n'})
+    three.commit({"runner.toml": 'proof.verify_at_end = "never"\n'})
     assert three.run().code == 0
     assert verified(three) == []
 

@@ -18,7 +18,7 @@ NOTE = "1 DONE task is unverified: TASK-001 (one.txt was changed since it was pr
 
 @pytest.fixture
 def built(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(ONE)
     assert workplace.run().code == 0
     return workplace
@@ -134,7 +134,7 @@ def test_verify_and_ship_prove_them_and_keep_that(built):
 def test_ship_refuses_a_task_that_a_person_called_done_and_that_is_not_there(
     workplace, monkeypatch
 ):
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     workplace.plan(a_task("TASK-001", "One", status="DONE", outputs=["one.txt"], command="true"))
     assert workplace.run().code == 0
     shipped = workplace.runner("ship", "--trust")

@@ -31,7 +31,7 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
     assert "+## TASK-008: Export bookings as CSV" in whole
     assert "+  - A1: a booking is a line" in whole
     with monkeypatch.context() as by_an_agent:
-        by_an_agent.setenv("RUNNER_IMPLEMENTER", "claude")
+        by_an_agent.setenv("RUNNER_BUILD_IMPLEMENTER", "claude")
         said = workplace.runner("review", "DRAFT-1").out
         assert "proposal: `- Test author: claude` in TASK-008 has another session" in said
     done = workplace.runner("approve", "1")
@@ -235,7 +235,7 @@ def test_a_wish_on_bookings_becomes_a_service_that_is_proven(workplace, tmp_path
     for number, one in enumerate((wrong, drafted, plain)):
         asked = "~~~~asked\n- rooms are booked: TASK-004\n- a page: none\n~~~~\n"
         (home / f"answer-{number}").write_text(f"~~~~markdown draft\n{one}~~~~\n\n{asked}")
-    workplace.settle(f'command = "{sys.executable} {home}/agent.py"\nsandbox = "none"\n')
+    workplace.settle(f'build.command = "{sys.executable} {home}/agent.py"\nsandbox.kind = "none"\n')
     workplace.commit({"README.md": "# Bookings\n"})
 
     said = workplace.runner("draft", "--trust", "people book rooms")

@@ -70,7 +70,7 @@ def test_the_first_use_shows_their_names_with_the_question_of_trust(project):
 
 def test_a_repository_names_files_by_the_committed_file_alone(workplace):
     begin(workplace, include="")
-    workplace.commit({"runner.toml": 'worktree_include = [".env"]\n'})
+    workplace.commit({"runner.toml": 'sandbox.worktree_include = [".env"]\n'})
     workplace.write({".worktreeinclude": ".env\n"})
     ended = workplace.run()
     assert ended.code == 1
@@ -82,7 +82,7 @@ def test_a_repository_names_files_by_the_committed_file_alone(workplace):
 
 def test_a_persons_own_setting_names_more(workplace):
     begin(workplace, include="pkg/version.txt\n")
-    workplace.settle('worktree_include = [".env"]\n')
+    workplace.settle('sandbox.worktree_include = [".env"]\n')
     assert workplace.run().code == 0
 
 
@@ -130,12 +130,12 @@ def test_they_travel_to_a_cluster_with_the_setting_alone(
     jobs, begins = [], Cluster.begin
     monkeypatch.setattr(Cluster, "begin", lambda *given: (jobs.append(given[3]), begins(*given))[1])
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(shared_cluster))
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
-    monkeypatch.setenv("RUNNER_WORKTREE_INCLUDE_REMOTE", str(sent).lower())
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_WORKTREE_INCLUDE_REMOTE", str(sent).lower())
     place = Workplace.begin(tmp_path / "shop", alone)
     begin(place)
     ended = place.run()
     assert ended.code == 0, ended.said
     assert any(VALUE.encode() in job for job in jobs) is sent
-    assert ("worktree_include_remote = true in your own settings" in ended.said) is not sent
+    assert ("sandbox.worktree_include_remote = true in your own settings" in ended.said) is not sent

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runner.config.schema import SettingsLayer
+from runner.config.schema import find_adapter
 from runner.text.ignore_rules import ignore_rules, is_rule
 
 
@@ -38,7 +38,7 @@ def test_no_rule_and_no_path_raises():
 def test_a_permission_whose_pattern_cannot_be_read_is_refused_with_the_settings():
     rule = {"tool": "write_file", "pattern": "src/a\\", "action": "deny"}
     with pytest.raises(ValueError, match="must be a valid glob"):
-        SettingsLayer(permission=[rule])
+        find_adapter("Rules").validate_python([rule])
 
 
 def test_a_rule_that_a_later_python_may_read_otherwise_prints_nothing():

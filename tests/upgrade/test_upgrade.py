@@ -66,10 +66,19 @@ def test_journal_and_plan_cache_say_what_they_said(shop):
 
 def test_settings_of_repository_and_person_mean_what_they_meant(shop):
     found = json.loads(shop.runner("settings", "--json").out)["settings"]
-    expected = {"attempts": 2, "coverage": 50.0, "review_floor": "prompt", "red_first": "never"}
+    expected = {
+        "build.attempts": 2,
+        "proof.coverage": 50.0,
+        "floor.review": "prompt",
+        "proof.red_first": "never",
+    }
     assert {name: found[name]["value"] for name in expected} == expected
-    assert found["jobs"] == {"value": 1, "source": "~/config/runner/runner.toml:1"}
-    assert found["idle_seconds"]["value"] == 120.0
+    assert found["build.jobs"] == {
+        "value": 1,
+        "common": True,
+        "source": "~/config/runner/runner.toml:1",
+    }
+    assert found["limits.idle_seconds"]["value"] == 120.0
 
 
 def test_who_agreed_to_the_plan_is_asked_once_more_for_commands_of_settings(shop):

@@ -189,7 +189,7 @@ def tried(one: Laid, place: Place, setting: str, *, keep: bool = False) -> Outco
     folder = place.root / "clones" / f"{setting}-{one.case.name}"
     repository(place, folder, one.before, one.section)
     with_packages(place, folder, one.case.project.packages)
-    more = {"RUNNER_MUTATION": "strict"} if setting == "strict" else {}
+    more = {"RUNNER_PROOF_MUTATION": "strict"} if setting == "strict" else {}
     began = time.monotonic()
     words = (*place.program, "run", "--trust", "--no-verify-at-end")
     try:

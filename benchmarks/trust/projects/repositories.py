@@ -22,7 +22,7 @@ APPLY = HERE.parent / "apply.py"
 _IGNORED = (
     "\n__pycache__/\n*.pyc\n.pytest_cache/\n.hypothesis/\nnode_modules\ntarget/\n*.egg-info/\n"
 )
-_SETTINGS = "default_gates = false\n"
+_SETTINGS = "proof.default_gates = false\n"
 
 
 PYTHON = (
@@ -79,7 +79,7 @@ class Place:
             "GOFLAGS": "-mod=mod",
             "GOTOOLCHAIN": "local",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "RUNNER_ATTEMPTS": "1",
+            "RUNNER_BUILD_ATTEMPTS": "1",
             **({"PYTHONPATH": str(self.source)} if self.source else {}),
         }
 
@@ -134,7 +134,7 @@ def prepared(root: Path, repositories: Path, source: Path | None = None) -> Plac
     for name in ("edits", "grounds", "clones"):
         (root / name).mkdir(exist_ok=True)
     readable = ", ".join(f'"{path}"' for path in (HERE.parent, root / "edits", root / "venv"))
-    (config / "runner.toml").write_text(f"sandbox_read = [{readable}]\n")
+    (config / "runner.toml").write_text(f"sandbox.read = [{readable}]\n")
     (root / "home" / "gitconfig").write_text("[user]\nname = A\nemail = a@example.org\n")
     if not (root / "venv" / "ready").exists():
         subprocess.run([sys.executable, "-m", "venv", str(root / "venv")], check=True)

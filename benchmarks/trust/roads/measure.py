@@ -37,7 +37,7 @@ def laid(one: Road, place: Place) -> tuple[Path, str]:
     edits.write_text(json.dumps(one.writes), encoding="utf-8")
     files["TASK-GRAPH.md"] = _plan(one, edits)
     files[".gitignore"] = "__pycache__/\nartifacts/\n"
-    files["runner.toml"] = "default_gates = false\n"
+    files["runner.toml"] = "proof.default_gates = false\n"
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

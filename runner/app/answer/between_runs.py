@@ -70,7 +70,7 @@ def _publish(project: Project, before: RunState) -> None:
         and known.status is not Status.IN_PROGRESS
     ]
     there = {task.id: task for task in project.outline().tasks}
-    board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+    board = StatusWriter(project.root / project.plan_path, project.settings.build.id_prefixes)
     for known in changed:
         if known.id in there:
             board.say(known.id, known.status, format_note(known, there[known.id].note))

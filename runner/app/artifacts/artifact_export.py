@@ -124,7 +124,7 @@ def read_cursor(project: Project) -> ExportMark:
 
 def store_name(project: Project) -> str:
     """The store as the journal calls it."""
-    return redact(project.settings.artifacts_store)
+    return redact(project.settings.artifacts.store)
 
 
 def begin_export(project: Project) -> str:
@@ -132,7 +132,7 @@ def begin_export(project: Project) -> str:
 
     Returns a message for the person; empty where no store is set.
     """
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return ""
     trouble = read_trouble(project)
     try:
@@ -158,7 +158,7 @@ def read_trouble(project: Project) -> str:
 
 def export_artifacts(project: Project, say: Callable[[str], None]) -> Exported:
     """Store whatever waits. Raises RunnerError: no store is set, or it is away; kept for later."""
-    name = project.settings.artifacts_store
+    name = project.settings.artifacts.store
     if not name:
         raise RunnerError(
             "no artifact store is set",
@@ -409,7 +409,7 @@ def list_artifacts(project: Project, run: str = "", *, remote: bool = False) -> 
     """
     if remote:
         return _list_store(project, run)
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return ()
     cursor = read_cursor(project)
     found: list[Listed] = []
@@ -530,7 +530,7 @@ def _read_metadata(project: Project, store: ArtifactStore, run: str) -> _Metadat
 
 
 def _open(project: Project) -> ArtifactStore:
-    name = project.settings.artifacts_store
+    name = project.settings.artifacts.store
     if not name:
         raise RunnerError(
             "no artifact store is set",

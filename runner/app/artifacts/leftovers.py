@@ -180,7 +180,7 @@ def _named_by_evidence(state: RunState) -> Iterator[str]:
 
 def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
     """Attempts of runs whose artifacts are not all stored yet."""
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return
     waiting = frozenset(read_cursor(project).waiting)
     for record in read_journal(project.journal_path, wanted=("attempt.started",)):

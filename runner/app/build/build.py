@@ -46,7 +46,7 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     """
     if request.saved or request.selection.named or request.reopen or request.always:
         return None
-    if (project.head().branch or "").startswith(UNPUBLISHED) and project.settings.publish:
+    if (project.head().branch or "").startswith(UNPUBLISHED) and project.settings.git.publish:
         return None  # what was built there is still to be pushed
     if not _is_all_done(project):
         return None
@@ -54,7 +54,7 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     known = find_verification(project, state, project.head().commit or "")
     found = find_unverified_tasks(project, tasks, state)
     notes = (known.note, format_unverified(found) if found else "")
-    left = build_branch.give_back_left(project) if project.settings.publish else ""
+    left = build_branch.give_back_left(project) if project.settings.git.publish else ""
     return NothingToDo(known.code, len(tasks), tuple(filter(None, (*notes, left))))
 
 

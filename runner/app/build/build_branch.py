@@ -43,7 +43,7 @@ def switch_to(project: Project, name: str) -> bool:
         if repository.find_head().ref == ref:
             return False
         is_there = repository.resolve(ref) is not None
-        if not is_there and project.settings.publish:
+        if not is_there and project.settings.git.publish:
             _begin_in_remote(project, repository, ref)
         new = () if is_there else ("--create",)
         # A switch would run post-checkout (githooks(5)), which nobody asked for.
@@ -68,12 +68,12 @@ def build_apart(project: Project, *, saved: bool) -> str:
 
     if saved:
         raise RunnerError(
-            'publish_at = "end" builds a different branch than the saved one',
-            hint="run without --apply, or set RUNNER_PUBLISH_AT=task",
+            'git.publish_at = "end" builds a different branch than the saved one',
+            hint="run without --apply, or set RUNNER_GIT_PUBLISH_AT=task",
         )
     _require_alone(project)
     with Repository.open(project.root) as repository:
-        name = project.settings.publish
+        name = project.settings.git.publish
         branch = go_apart(repository, name, project.environ)
     whose = display(branch.removeprefix(UNPUBLISHED))
     return f"on branch {display(branch)}; {whose} is updated once everything is published"
@@ -92,7 +92,7 @@ def _require_alone(project: Project) -> None:
 def _begin_in_remote(project: Project, repository: Repository, ref: str) -> None:
     from runner.repo.remote import Move, Remote, Swap
 
-    head, origin = repository.find_head(), project.settings.publish
+    head, origin = repository.find_head(), project.settings.git.publish
     shown, there = display(ref.removeprefix(_HEADS)), display(origin)
     with Remote(repository, origin, project.environ) as remote:
         seen = remote.read(ref, head.ref) if head.ref else remote.read(ref)
@@ -134,12 +134,12 @@ def _was_there(repository: Repository, origin: str) -> bool:
 def open_session_lease(project: Project, repository: Repository, run: str) -> BranchLease:
     """The lease of what is checked out, not taken yet. Raises RunnerError."""
     settings = project.settings
-    if settings.commit == "manual":
+    if settings.git.commit == "manual":
         raise RunnerError(
-            'publish needs commit = "task": each landing is pushed as a commit',
-            hint="set RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
+            'publish needs git.commit = "task": each landing is pushed as a commit',
+            hint="set RUNNER_GIT_COMMIT=task, or RUNNER_GIT_PUBLISH=none for this run",
         )
-    where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
+    where = (settings.git.publish, settings.git.lease_seconds, project.environ, project.cache)
     lease = open_lease(repository, *where)
     lease.run = run
     return lease
@@ -176,7 +176,7 @@ def give_back_left(project: Project) -> str:
         with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
             open_session_lease(project, repository, "").give_back_left()
     except RunnerError as error:
-        left = f"a killed run may still hold the lease of {project.settings.publish}"
+        left = f"a killed run may still hold the lease of {project.settings.git.publish}"
         return f"note: {left}, which expires by itself: {error.message}"
     return ""
 

@@ -141,8 +141,7 @@ def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopt
 
 def _is_review_off_by_person(project: Project) -> bool:
     """Whether the person's own settings, not the repository's, turned review off."""
-    source = project.loaded.sources.get("review", "default")
-    return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
+    return project.loaded.sources["review.mode"] != "default"
 
 
 def _make_work(
@@ -153,7 +152,7 @@ def _make_work(
     return StatusWork(
         needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
         seconds={id_: past for id_ in about if (past := state.task(id_).typical_seconds)},
-        jobs=project.settings.jobs,
+        jobs=project.settings.build.jobs,
     )
 
 
@@ -184,14 +183,14 @@ _ENDINGS = {
     ExitCode.REGRESSION: "regression",
     ExitCode.STOPPED: "stopped",
 }
-"""The words of `notify_on`."""
+"""The words of `notify.on`."""
 _SECONDS = 30.0
 
 
 def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
     """Push each draft of this run and open its pull request; a failure is only a message."""
     drafts = _drafts(session)
-    if not drafts or not session.project.settings.draft_pr:
+    if not drafts or not session.project.settings.git.draft_pr:
         return
     there = publish.publisher(session.project.root, session.repository, session.project.environ)
     if isinstance(there, str):
@@ -232,16 +231,16 @@ def _open(there: Publisher, session: Session, task: str, branch: str) -> str:
 
 def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
     """Have what the run left be stored by a process that nobody waits for."""
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return
     say(artifact_export.begin_export(project))
 
 
 def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:
-    """Hand `notify_command` one line of JSON on standard input; a failure is only a message."""
+    """Hand `notify.command` one line of JSON on standard input; a failure is only a message."""
     settings, code = session.project.settings, summary.exit
-    line, ending = settings.notify_command, _ENDINGS.get(code, "")
-    if not line or ending not in settings.notify_on:
+    line, ending = settings.notify.command, _ENDINGS.get(code, "")
+    if not line or ending not in settings.notify.on:
         return
     root = session.project.root
     text = document_line(
@@ -259,7 +258,7 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
     )
     if not ran.passed:
         why = f"exit {ran.exit}" if ran.ended == "exited" else ran.ended
-        say(f"warning: notify_command failed ({why}): {ran.tail.strip()[-200:]}")
+        say(f"warning: notify.command failed ({why}): {ran.tail.strip()[-200:]}")
 
 
 # --- plan directives ------------------------------------------------------------------

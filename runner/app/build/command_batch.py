@@ -59,7 +59,7 @@ def run_for_tasks(
     them otherwise, and for a task that the plan has not.
     """
     tasks, began = _find_tasks(project, typed), effects.monotonic()
-    owned = load_owned_paths(project.root, project.settings.id_prefixes)
+    owned = load_owned_paths(project.root, project.settings.build.id_prefixes)
     if not split:
         _require_apart(tasks, owned)
     settings = project.settings

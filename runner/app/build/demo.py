@@ -131,7 +131,7 @@ def _trust(folder: Path, environ: Mapping[str, str]) -> None:
     project = Project.open(folder, environ)
     take_up_default_gates(project)
     settings = project.settings
-    if not (settings.gates or settings.gates_by_type or settings.command):
+    if not (settings.gates or settings.gates_by_type or settings.build.command):
         trust_plan(project, "init")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.default_gates import Declared, needs_defaults, with_default_gates
+from runner.config.loading import load_settings
 from runner.config.paths import Places
-from runner.config.settings import load_settings
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module

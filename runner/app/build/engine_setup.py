@@ -1,6 +1,6 @@
 """From a session and a sound plan to a run: the parts of the engine, put together.
 
-`publish_at = "end"`: what a run does with the remote once everything else of it is over.
+`git.publish_at = "end"`: what a run does with the remote once everything else of it is over.
 
 What moved there meanwhile is taken in, and proven with what was built, before the one push.
 """
@@ -182,14 +182,14 @@ class _Building:
         return self.session.close_books(document, ids, code, push)
 
     def _begin(self) -> None:
-        settings = self.session.project.settings
-        branch = self.session.branch
+        settings, branch = self.session.project.settings, self.session.branch
+        chosen = (settings.build.jobs, settings.review.mode, settings.sandbox.kind)
         begin(
             self.session.journal,
             head=branch.commit or "",
             branch=branch.shown,
             plan=digest_of(self.reading.data),
-            settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+            settings=dict(zip(("jobs", "review", "sandbox"), map(str, chosen), strict=True)),
             included=self._list_included(),
         )
 
@@ -273,7 +273,7 @@ class _Building:
             workers=workers,
             claims=ResourceLocks(
                 capacities(settings.resources),
-                load_owned_paths(root, settings.id_prefixes),
+                load_owned_paths(root, settings.build.id_prefixes),
                 Agents.of(settings),
             ),
             preparation=preparation,
@@ -364,8 +364,10 @@ class _Building:
 
     def _make_workers(self) -> WorkerPool:
         session, settings = self.session, self.session.project.settings
-        inline = self.options.inline or settings.executor == INLINE
-        workers = make_workers(self._cluster, settings.jobs, self._workshop.site, inline=inline)
+        inline = self.options.inline or settings.cluster.executor == INLINE
+        workers = make_workers(
+            self._cluster, settings.build.jobs, self._workshop.site, inline=inline
+        )
         workers.tracer = self._tracer.trace
         session.lander.outdated = self._tracer.is_outdated
         self.interruption.wakes(workers.interrupt)
@@ -444,7 +446,9 @@ class _Building:
         """What writes statuses into the plan; it knows where they stand in the text just read."""
         project, reading = self.session.project, self.reading
         known = {reading.data: spans_of(reading.plan, reading.graph.places)}
-        return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes, known)
+        return StatusWriter(
+            project.root / project.plan_path, project.settings.build.id_prefixes, known
+        )
 
 
 def prove_at_end(

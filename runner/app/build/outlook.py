@@ -69,7 +69,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
         graph,
         seconds=seconds,
         claims=_claims(project),
-        jobs=project.settings.jobs,
+        jobs=project.settings.build.jobs,
     )
     commands = {id_: tuple(_commands(project, tasks[id_])) for id_ in seen.order}
     return Foresight(seen, commands, lacks, may_be_let_go(tasks, state, seen.order))
@@ -78,7 +78,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
 def _claims(project: Project) -> ResourceLocks:
     """As a run's own, with nothing held."""
     settings = project.settings
-    owned = load_owned_paths(project.root, settings.id_prefixes)
+    owned = load_owned_paths(project.root, settings.build.id_prefixes)
     return ResourceLocks(capacities(settings.resources), owned, Agents.of(settings))
 
 
@@ -116,11 +116,11 @@ class Outlook:
             reading.graph,
             seconds=seconds,
             claims=_claims(project),
-            jobs=settings.jobs,
+            jobs=settings.build.jobs,
         )
         before = {one.id: one.done_at for one in state.tasks.values()}
         estimate = seen.seconds if seen else 0.0
-        return cls(reading.graph, chosen, settings.jobs, seconds, estimate, before)
+        return cls(reading.graph, chosen, settings.build.jobs, seconds, estimate, before)
 
     def weigh(self, state: RunState) -> Mapping[str, float]:
         """How long the longest path from each task is; of one open task there is no order."""
@@ -171,7 +171,7 @@ def forecast_document(project: Project, foresight: Foresight) -> str:
         batches=seen.batches,
         criticalPath=seen.critical_path,
         seconds=round(seen.seconds, 3),
-        jobs=project.settings.jobs,
+        jobs=project.settings.build.jobs,
         waiting=seen.waiting,
         commands=foresight.commands,
         lacking=foresight.lacking,
@@ -195,7 +195,7 @@ def forecast_lines(
     if seen.order:
         yield f"order: {' '.join(map(display, seen.order))}"
         yield f"critical path: {' → '.join(map(display, seen.critical_path))}"
-        jobs = project.settings.jobs
+        jobs = project.settings.build.jobs
         by = "by past durations" if seen.known else "if each took a second"
         yield f"about {duration(seen.seconds)} with {jobs} at once, {by}"
     for id_, note in foresight.lacking.items():

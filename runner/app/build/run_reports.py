@@ -122,7 +122,7 @@ def _find_edited(project: Project, plan: Plan, summary: Summary) -> dict[str, st
 
 
 def _format_uncommitted(session: Session) -> tuple[str, ...]:
-    """A line for what landed and waits for a person's commit (`commit = "manual"`)."""
+    """A line for what landed and waits for a person's commit (`git.commit = "manual"`)."""
     count = len(session.shadow.paths)
     files = f"{count} file{'' if count == 1 else 's'}"
     return (f"{files} landed but not committed: runner pipeline commit-by-task",) if count else ()

@@ -115,7 +115,7 @@ def save_plan(
         head=head.commit,
         base=head.commit,
         plan={"path": project.plan_path, "digest": digest_of(reading.data)},
-        jobs=project.settings.jobs,
+        jobs=project.settings.build.jobs,
         selection=selection,
         order=seen.forecast.order,
         batches=seen.forecast.batches,

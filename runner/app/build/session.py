@@ -152,7 +152,7 @@ class Session:
 
         What a crash left in the remote alone comes here first: the rest is as for any crash.
         """
-        if self.project.settings.publish:
+        if self.project.settings.git.publish:
             lease = build_branch.open_session_lease(self.project, self.repository, self.journal.run)
             lease.doing = plural(len(self.tasks), "task")
             try:
@@ -248,7 +248,7 @@ class Session:
         """CHECKPOINT.md, drawn from the journal."""
         return CheckpointDocument(
             self.project.root,
-            self.project.settings.checkpoint_every,
+            self.project.settings.build.checkpoint_every,
             self._note,
             self.scans.find_counts,
             lambda pattern: self.pattern_titles.get(pattern, ""),
@@ -271,9 +271,7 @@ class Session:
     def manifest(self) -> Manifest:
         """The run's manifest: what it was asked to do and did."""
         loaded = self.project.loaded
-        given = [name for name, source in loaded.sources.items() if source != "default"]
-        names = [name for name in given if "." not in name]
-        settings = {name: str(getattr(loaded.settings, name)) for name in names}
+        settings = {name: str(loaded.value_of(name)) for name in loaded.list_given()}
         return Manifest(self.project.root, settings)
 
     @cached_property
@@ -283,7 +281,7 @@ class Session:
         return ChangeContext(
             journal=self.journal,
             document=ChangesDocument(project.root),
-            quotes=Quotes(project.settings.id_prefixes),
+            quotes=Quotes(project.settings.build.id_prefixes),
             plan=project.root / project.plan_path,
         )
 
@@ -337,7 +335,7 @@ class Session:
     @cached_property
     def shadow(self) -> ManualCommit:
         """What landed and waits for a person's commit, where they want to commit themselves."""
-        manual = self.project.settings.commit == "manual"
+        manual = self.project.settings.git.commit == "manual"
         return ManualCommit(self.repository, self.own_documents, manual=manual)
 
     def head(self) -> Head:
@@ -367,7 +365,7 @@ class Session:
 
     def _list_landing(self, task: Task, base: str) -> tuple[Change, ...]:
         """The held-out files that land with a task on a commit. Raises MissingFilesError."""
-        if self.held_out is None or not self.project.settings.held_out_land:
+        if self.held_out is None or not self.project.settings.proof.held_out_land:
             return ()
         _, part = split_task(task, partial(self.repository.has_file, base))
         return as_changes(self.held_out.store.read_all(replace(task, held_out_files=part.files)))
@@ -453,7 +451,7 @@ class Session:
 
         Not before the person committed the plan: a first try leaves no commit of ours behind.
         """
-        if self.project.settings.record == "never":
+        if self.project.settings.git.record == "never":
             return False
         head = self.repository.head()
         if head.beneath is not None or not head.commit:
@@ -526,5 +524,5 @@ def _has_our_statuses_alone(
     changed = {id_: status for id_, status in now.items() if status != before[id_]}
     if any(status is not state.task(id_).status for id_, (status, _) in changed.items()):
         return False
-    prefixes = project.settings.id_prefixes
+    prefixes = project.settings.build.id_prefixes
     return set_statuses(committed, changed, prefixes=prefixes) == working

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import find_missing
 from runner.config.paths import expand_home
+from runner.config.settings import Settings
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.acp import is_acp
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from runner.app.build.session import Session
     from runner.app.inspect import requirements
-    from runner.config.settings import Settings
     from runner.journal.state import RunState
     from runner.model import GateSpec, Task
     from runner.plan import edit
@@ -149,7 +148,7 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
 def find_unheld_bounds(project: Project) -> tuple[str, ...]:
     """Bounds of commands that the person set and this machine does not hold, or not whole."""
     settings = project.settings
-    if not (settings.processors or settings.disk or settings.io):
+    if not (settings.limits.processors or settings.limits.disk or settings.limits.io):
         return ()
     from runner.process.cgroups import explain_unheld
     from runner.process.limits import Limits, apply_bounds, with_device
@@ -161,7 +160,7 @@ def find_unheld_bounds(project: Project) -> tuple[str, ...]:
 def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
     sandbox = sandbox_of(project.settings, project.environ)
-    by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
+    by_flag = project.loaded.sources.get("sandbox.kind", "").startswith("--")
     reason = "set on the command line" if by_flag else sandbox.reason
     why = f": {reason}" if reason else ""
     if sandbox.encloses:
@@ -169,9 +168,9 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     lines = [f"commands run with your own rights, no sandbox{why}"]
     if any(task.held_out_contracts or task.test_author for task in plan.tasks):
         lines.append("held-out tests are not enclosed: an implementer could read their files")
-    if project.settings.sandbox == "none":
+    if project.settings.sandbox.kind == "none":
         return tuple(lines)
-    read = tuple(map(expand_home, project.settings.sandbox_read))
+    read = tuple(map(expand_home, project.settings.sandbox.read))
     gaps = "; ".join(landlock_gaps(read))
     second = (f"Landlock would isolate them, but: {gaps}",) if gaps else ()
     return (*lines, f"to isolate them: {explain_opening()}", *second)
@@ -194,8 +193,8 @@ def _warn_without_review(project: Project, plan: Plan) -> tuple[str, ...]:
     settings = project.settings
     if (
         not any(_is_unseen(task, settings) for task in plan.tasks)
-        or settings.review is not None
-        or settings.review_floor is not None
+        or settings.review.mode is not None
+        or settings.floor.review is not None
     ):
         return ()
     return ("not a terminal: changes are not reviewed (--review prompt holds them for you)",)
@@ -362,8 +361,8 @@ def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, 
     for glob, command in settings.compile:
         if (name := f"compile.{glob}") in files:
             yield files[name], f"{command} (compiles {glob})"
-    if "command" in files:
-        yield files["command"], settings.command
+    if "build.command" in files:
+        yield files["build.command"], settings.build.command
     yield from _agents(settings, files, plan)
 
 
@@ -372,7 +371,7 @@ def _list_included(project: Project) -> Iterator[tuple[str, str]]:
 
     A person's own setting names more, without a question.
     """
-    matches = match_in(project.root, replace(project.settings, worktree_include=()))
+    matches = match_in(project.root, Settings())
     for name in matches.names if matches else ():
         yield FILE_NAME, f"copies {name}, which git ignores, to where commands and agents run"
 
@@ -385,17 +384,17 @@ def _gate(gate: GateSpec) -> str:
 def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterator[tuple[str, str]]:
     """The agents that settings or plan call, and the models that the settings name for them."""
     named = {task.implementer.casefold(): task.id for task in reversed(plan.tasks)}
-    if file := files.get("implementer"):
-        named.setdefault(settings.implementer.casefold(), file)
+    if file := files.get("build.implementer"):
+        named.setdefault(settings.build.implementer.casefold(), file)
     for name in (*AGENTS, *sorted(filter(is_acp, named))):
         if name in named:
             with_key = name == "model"
             yield named[name], "a model, with your key" if with_key else _AGENT.format(name)
-    for setting in ("model_plan", "model_execute", "model_review", "model_draft"):
-        if file := files.get(setting):
-            yield file, f"{setting} = {getattr(settings, setting)}"
-    if file := files.get("model_escalate"):
-        yield file, f"model_escalate = {', '.join(settings.model_escalate)}"
+    for setting in ("plan", "execute", "review", "draft"):
+        if file := files.get(f"model.{setting}"):
+            yield file, f"model_{setting} = {getattr(settings.model, setting)}"
+    if file := files.get("model.escalate"):
+        yield file, f"model_escalate = {', '.join(settings.model.escalate)}"
 
 
 def _file(source: str) -> str:
@@ -428,14 +427,14 @@ def _worker(task: Task, settings: Settings) -> Iterator[str]:
     """Who works on a task, where that is a command, or somebody with the person's login."""
     name = agent_of(task, settings)
     if name == "model":
-        named = next_model(task, settings, 0) or settings.model_execute
+        named = next_model(task, settings, 0) or settings.model.execute
         yield f"a model, with your key: {named or 'not set yet'}"
     elif name:
         yield _AGENT.format(name) + (f", model {display(task.model)}" if task.model else "")
     if task.command:
         yield task.command
     elif not name:
-        yield settings.command
+        yield settings.build.command
 
 
 # --- commit hooks ---------------------------------------------------------------------

@@ -195,7 +195,7 @@ def _find_impact(
         Changed(one.path, before[one.path], one.content) for one in trial.outcome.changes
     )
     knowledge = knowledge_for(context.project, repository, context.view)
-    width = Width(Depth(settings.changed_dependents), settings.conservative)
+    width = Width(Depth(settings.proof.changed_dependents), settings.proof.conservative)
     answer = without(judge(changes, knowledge, width), trial.task.id)
     own = {one.path for one in changes}
     deepest = 1 if width.dependents is Depth.DIRECT else None

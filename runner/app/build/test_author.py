@@ -438,7 +438,7 @@ class _Author:
 
     def _open_store(self) -> HeldOutStore:
         project = self.session.project
-        if not project.settings.held_out_dir:
+        if not project.settings.proof.held_out_dir:
             make_store_id(self.session.repository.folders.common)
             project.__dict__.pop("held_out", None)  # it is read again, with the id
         return project.held_out.store
@@ -448,7 +448,7 @@ class _Author:
         project, task = self.session.project, self.task
         if not found.files:
             return
-        is_open = project.settings.test_visibility == "visible"
+        is_open = project.settings.proof.test_visibility == "visible"
         if self.mutants:  # what its first tests are, these are as well
             is_open = not task.held_out_contracts
         visible = next(filter(holds_tests, sorted(found.files))) if is_open else ""
@@ -476,7 +476,7 @@ class _Author:
         contract = f"TC-{max(numbers, default=0) + 1:03d}"
         level = "unit" if visible else "unit, held out"
         lines = HeldOutLines(files, add=((contract, found.command),), level=level)
-        prefixes = project.settings.id_prefixes
+        prefixes = project.settings.build.id_prefixes
         data = write_held_out(reading.data, task.id, lines, prefixes)
         file = project.root / project.plan_path
         if not effects.write_file(file, data, expected=reading.data):

@@ -102,7 +102,7 @@ def propose_rows(project: Project, paths: Sequence[str] = (), *, write: bool = F
     chosen = _select_files(paths, _list_files(project))
     files = [path for path in chosen if not owners.owners(path) and not is_own_document(path)]
     with Repository.open(project.root) as repository:
-        head, prefixes = repository.head().commit, project.settings.id_prefixes
+        head, prefixes = repository.head().commit, project.settings.build.id_prefixes
         history = find_touching_commits(repository, head, known, prefixes) if head else ()
         found = tuple(proposals(history, files))
     if write and found:
@@ -112,7 +112,7 @@ def propose_rows(project: Project, paths: Sequence[str] = (), *, write: bool = F
 
 def _read_map(project: Project) -> OwnershipMap:
     data = read_beneath(project.root, OWNERSHIP_MAP) or b""
-    return OwnershipMap.read(data, prefixes=project.settings.id_prefixes)
+    return OwnershipMap.read(data, prefixes=project.settings.build.id_prefixes)
 
 
 def _list_files(project: Project) -> list[str]:
@@ -140,7 +140,7 @@ def _write(project: Project, found: Sequence[Proposal]) -> None:
     _read_map(project).require_whole()
     before = read_beneath(project.root, OWNERSHIP_MAP) or b""
     rows = {one.path: one.tasks for one in found}
-    after = add_owners(before, rows, project.settings.id_prefixes)
+    after = add_owners(before, rows, project.settings.build.id_prefixes)
     write_beneath(
         project.root, OWNERSHIP_MAP, after, mode_beneath(project.root, OWNERSHIP_MAP) or _PLAIN
     )

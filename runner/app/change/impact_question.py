@@ -56,7 +56,7 @@ def knowledge_for(
         asked,
         repository.head().commit or "",
         owners=read_beneath(project.root, OWNERSHIP_MAP),
-        prefixes=project.settings.id_prefixes,
+        prefixes=project.settings.build.id_prefixes,
         past=past_of(view.states, asked),
     )
 
@@ -118,8 +118,8 @@ def find_impact(project: Project, request: ImpactRequest) -> Impact:
     """Answer; nothing runs. Raises RunnerError for a path, revision or task that there is not."""
     require_one(request)
     view, settings = View.of(project), project.settings
-    dependents = Depth(request.dependents or settings.changed_dependents)
-    width = Width(dependents, request.conservative or settings.conservative)
+    dependents = Depth(request.dependents or settings.proof.changed_dependents)
+    width = Width(dependents, request.conservative or settings.proof.conservative)
     with Repository.open(project.root) as repository:
         words, changes, task = _find_changes(request, view, repository)
         knowledge = knowledge_for(project, repository, view, everyone=request.everyone)

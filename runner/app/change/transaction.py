@@ -96,7 +96,7 @@ class Transaction:
     def board(self) -> StatusWriter:
         """What writes statuses into the plan."""
         project = self.session.project
-        return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+        return StatusWriter(project.root / project.plan_path, project.settings.build.id_prefixes)
 
     def _statuses(self) -> dict[str, tuple[Status, str]]:
         found, planned = {}, {task.id: task for task in self.plan.tasks}

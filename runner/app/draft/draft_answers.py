@@ -173,8 +173,8 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
     target = Target.of(project, one.plan)
     if one.text.lstrip().startswith("# ") or not one.text.startswith("#"):
         return (Remark(1, "the draft does not start with a task heading", "## TASK-001: Title"),)
-    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
-    own = read_plan(one.text.encode(), "draft", prefixes=project.settings.id_prefixes)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
+    own = read_plan(one.text.encode(), "draft", prefixes=project.settings.build.id_prefixes)
     taken = ids_in_use(project, target, plan, but=one.number)
     places = {task.id: task.line for task in own.tasks}
     found = [
@@ -207,7 +207,7 @@ def _stands(project: Project, one: DraftProposed) -> bool:
     """Whether a person's word was carried out: each of its sections is in the plan."""
     if one.digest not in project.state().approved_drafts:
         return False
-    target, prefixes = Target.of(project, one.plan), project.settings.id_prefixes
+    target, prefixes = Target.of(project, one.plan), project.settings.build.id_prefixes
     there = read_plan(target.data, target.path, prefixes=prefixes).tasks
     own = read_plan(one.text.encode(), "draft", prefixes=prefixes).tasks
     return {(task.id, task.title) for task in there}.issuperset((one.id, one.title) for one in own)

@@ -43,7 +43,7 @@ class Target:
     @classmethod
     def of(cls, project: Project, path: str = "") -> Target:
         """The project's plan, or the one at `path`; one that is not there yet has no bytes."""
-        path = path or project.settings.task_graph or _there(project)
+        path = path or project.settings.build.task_graph or _there(project)
         file = project.root / path
         return cls(path, file.read_bytes() if file.is_file() else b"")
 
@@ -129,13 +129,14 @@ def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
     if not data:
         return ()
     root = (project.root / path).parent if path not in PLANS else project.root
-    plan, places = read_plan(data, path, prefixes=project.settings.id_prefixes), Spans(data, path)
+    prefixes = project.settings.build.id_prefixes
+    plan, places = read_plan(data, path, prefixes=prefixes), Spans(data, path)
     found = check_plan(
         plan.tasks,
         places=places,
         found=lambda name: which(name, project.environ) is not None,
         exists=lambda one: (root / one).exists(),
-        strict_contracts=project.settings.strict_contracts,
+        strict_contracts=project.settings.proof.strict_contracts,
     )
     problems = (*plan.problems, *found)
     if any(one.is_error for one in problems):

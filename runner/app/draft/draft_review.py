@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.draft.drafting import open_rounds
@@ -78,8 +77,8 @@ def review_draft(
 ) -> DraftVerdict:
     """Ask `[model] review`, else who drafts. Raises RunnerError where nobody can be asked."""
     settings = project.settings
-    named = settings.model_review or settings.model_draft
-    reviewer = choose_drafter(replace(settings, model_draft=named))
+    named = settings.model.review or settings.model.draft
+    reviewer = choose_drafter(settings.with_model(draft=named))
     if not isinstance(reviewer, Drafter):
         hint = 'set [model] review = "claude" (or another program) in your settings'
         raise RunnerError("no program to review plans", hint=hint, code=ExitCode.PERSON)

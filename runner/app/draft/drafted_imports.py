@@ -76,7 +76,7 @@ def draft_import(
         return DraftedImport(read, None)
     drafter = require_drafter(project)
     target = Target.of(project)
-    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
     again = "runner import --draft --trust …"
     require_drafter_trust(project, plan, asker, trusted=trusted, again=again)
     wanted = {one.id for one in lacking}

@@ -110,7 +110,7 @@ def draft(
     target = Target.of(project, _plan_path(project, asked.new_plan))
     if asked.new_plan and target.data:
         raise RunnerError("the plan already exists", where=target.path, hint="name another file")
-    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
     if target.data and (errors := [one for one in plan.problems if one.is_error]):
         raise refusal(errors, "nothing was drafted")
     require_drafter_trust(project, plan, asker, trusted=asked.trusted)
@@ -173,7 +173,7 @@ def require_drafter(project: Project) -> Drafter:
     chosen = choose_drafter(project.settings)
     if isinstance(chosen, Finding):
         hint = (
-            'set implementer = "claude" (or agent_command, or [model] execute) in your settings; '
+            'set build.implementer = "claude" (or agent.command or model.execute) in settings; '
             "or write the section yourself: ## TASK-001: Title"
         )
         message = f"no agent or model can draft: {chosen.message}"
@@ -201,7 +201,7 @@ def carry_drafter_trust(source: Project, clone: Project, plan: Plan) -> None:
 
 
 def _with_drafter(project: Project, plan: Plan) -> Plan:
-    name = project.settings.model_draft
+    name = project.settings.model.draft
     known = name.casefold() if ":" not in name or is_acp(name) else ""
     drafts = Task(DRAFT, "draft", 0, Spec("", ""), outputs=("any",), implementer=known)
     return replace(plan, tasks=(*plan.tasks, drafts))
@@ -283,7 +283,7 @@ class Rounds:
             mode=Mode.DRAFT,
             left=budget.allowance(run, names=("run_",)),
             permission=settings.permission,
-            permission_floor=settings.permission_floor,
+            permission_floor=settings.floor.permission,
         )
 
 
@@ -393,6 +393,6 @@ def estimate(project: Project, count: int) -> Iterator[str]:
         f"{plural(count, 'task')}; going by earlier tasks, about {duration(seconds)} of work, "
         f"{tokens} tokens{dollars}"
     )
-    limit = project.settings.run_tokens
+    limit = project.settings.budget.run_tokens
     if limit is not None and tokens > limit:
         yield f"this exceeds the budget of a run: {limit} tokens"

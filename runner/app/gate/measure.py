@@ -189,7 +189,7 @@ class GateMeasurement:
             suite.tasks,
             merge.commit,
             owners=repository.blob(merge.commit, OWNERSHIP_MAP) if suite.plan else b"",
-            prefixes=project.settings.id_prefixes,
+            prefixes=project.settings.build.id_prefixes,
             past=past,
         )
         if suite.plan:

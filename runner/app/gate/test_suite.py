@@ -152,7 +152,7 @@ def load_suite(project: Project, repository: Repository, commit: str, tests: str
 
     Raises RunnerError for a plan that is wrong, and where there is nothing to run.
     """
-    named = project.settings.task_graph
+    named = project.settings.build.task_graph
     paths = (named,) if named else PLANS
     found = ((path, repository.blob(commit, path)) for path in paths)
     path, data = next(((path, data) for path, data in found if data is not None), ("", None))
@@ -162,7 +162,7 @@ def load_suite(project: Project, repository: Repository, commit: str, tests: str
 
 
 def _read_plan(project: Project, path: str, data: bytes) -> TestSuite:
-    prefixes = project.settings.id_prefixes
+    prefixes = project.settings.build.id_prefixes
     plan = project.with_literals(read_plan(data, path, prefixes=prefixes))
     problems = [one for one in project.check_text(data, plan).problems if one.stops_all]
     if problems:

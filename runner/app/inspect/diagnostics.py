@@ -84,7 +84,7 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 def _sandbox(project: Project) -> Iterator[Diagnostic]:
     settings = project.settings
-    read = tuple(map(expand_home, settings.sandbox_read))
+    read = tuple(map(expand_home, settings.sandbox.read))
     try:
         found = sandbox_of(settings, project.environ)
     except RunnerError as error:
@@ -97,7 +97,7 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
         yield from (Diagnostic("sandbox", State.NOTE, gap, hint) for gap in found.gaps)
     else:
         text = f"none, so commands run with all your permissions: {found.reason}"
-        if settings.sandbox == "none":
+        if settings.sandbox.kind == "none":
             yield Diagnostic("sandbox", State.NOTE, text)
         else:
             yield Diagnostic("sandbox", State.NOTE, text, explain_opening())
@@ -109,11 +109,12 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
 
 def _executor(project: Project) -> Iterator[Diagnostic]:
     """Where attempts run, where that is not in threads of the run itself."""
-    if project.settings.executor == "threads":
+    if project.settings.cluster.executor == "threads":
         return
     try:
         kind = find_executor(project.settings)
-        described = kind.describe_cluster(project.settings) if kind else project.settings.executor
+        settings = project.settings
+        described = kind.describe_cluster(settings) if kind else settings.cluster.executor
         yield Diagnostic("executor", State.OK, described)
     except RunnerError as error:
         yield make_missing_sign("executor", error)
@@ -121,7 +122,7 @@ def _executor(project: Project) -> Iterator[Diagnostic]:
 
 def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
     """The program that reviews where review is `auto`; what a shell makes of it is not tried."""
-    line = project.settings.review_command
+    line = project.settings.review.command
     try:
         words = shlex.split(line)
     except ValueError:
@@ -136,7 +137,7 @@ def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnost
         yield Diagnostic("review_command", state, f"program not found: {name}", hint)
         return
     text = f"{name} ({found}); it runs sandboxed, in the task's tree"
-    hint = "" if project.settings.sandbox_read else "to let it read other folders: sandbox_read"
+    hint = "" if project.settings.sandbox.read else "to let it read other folders: sandbox.read"
     yield Diagnostic("review_command", State.OK, text, hint)
 
 
@@ -194,7 +195,7 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
 
 def _own_documents(project: Project) -> frozenset[str]:
     """Files the runner writes into: that they have changes says nothing."""
-    named = project.settings.task_graph
+    named = project.settings.build.task_graph
     return frozenset(
         (*PLANS, named, OWNERSHIP_MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE)
     )

@@ -80,14 +80,14 @@ def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseVi
 
 def _open(project: Project, repository: Repository) -> BranchLease:
     settings = project.settings
-    name = settings.publish or "origin"
-    where = (name, settings.lease_seconds, project.environ, project.cache)
+    name = settings.git.publish or "origin"
+    where = (name, settings.git.lease_seconds, project.environ, project.cache)
     return open_lease(repository, *where)
 
 
 def examine_remote(project: Project) -> Iterator[Diagnostic]:
     """What `doctor --remote` finds: whether it answers, takes atomic pushes, and where a lease."""
-    name = project.settings.publish or "origin"
+    name = project.settings.git.publish or "origin"
     what = f"remote {display(name)}"
     try:
         with (
@@ -95,7 +95,7 @@ def examine_remote(project: Project) -> Iterator[Diagnostic]:
             Remote(repository, name, project.environ) as remote,
         ):
             branch = open_lease(
-                repository, name, project.settings.lease_seconds, project.environ, project.cache
+                repository, name, project.settings.git.lease_seconds, project.environ, project.cache
             ).branch
             seen = remote.read(f"refs/heads/{branch}")
             head = repository.find_head().commit

@@ -158,7 +158,7 @@ def analysis_document(project: Project) -> str:
     with Repository.open(project.root) as repository:
         commit = repository.head().commit or ""
     settings = project.settings
-    rules = (settings.gates, settings.permission, settings.permission_floor, settings.read_allowed)
+    rules = (settings.gates, settings.permission, settings.floor.permission, settings.read_allowed)
     key = digest_of(repr((FORMAT, commit, str(project.root), rules)).encode())
     kept = _load(project, key)
     if kept:
@@ -319,7 +319,7 @@ class _Reading:
 
     def _owners(self) -> Iterator[Owned]:
         data = self.tree.read(OWNERSHIP_MAP) or b""
-        rows = OwnershipMap.read(data, OWNERSHIP_MAP, self.project.settings.id_prefixes).rows
+        rows = OwnershipMap.read(data, OWNERSHIP_MAP, self.project.settings.build.id_prefixes).rows
         yield from (Owned(redact(file), tuple(tasks)) for file, tasks in rows)
 
     # --- imports and history ---

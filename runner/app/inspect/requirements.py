@@ -96,8 +96,8 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             )
         elif found is not None and (folders := _find_hidden_folders(project, found)):
             text = f"{found} is hidden by the sandbox; {_name_users(ids)}"
-            read = json.dumps([*project.settings.sandbox_read, *folders], ensure_ascii=False)
-            hint = f"sandbox_read = {read} in your own settings"
+            read = json.dumps([*project.settings.sandbox.read, *folders], ensure_ascii=False)
+            hint = f"sandbox.read = {read} in your own settings"
             yield Diagnostic(f"tool {tool}", State.MISSING, text, hint)
         elif found is not None:
             yield Diagnostic(f"tool {tool}", State.OK, str(found))
@@ -115,7 +115,7 @@ def _name_users(ids: Sequence[str]) -> str:
 def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
     """Return the folders of a program and of what it links to that the sandbox hides."""
     settings = project.settings
-    read = tuple(map(expand_home, settings.sandbox_read))
+    read = tuple(map(expand_home, settings.sandbox.read))
     try:
         sandbox = sandbox_of(settings, project.environ)
     except RunnerError:  # reported as the state of the sandbox
@@ -157,8 +157,8 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
         if isinstance(chosen, Finding):
             yield Diagnostic(sign, State.MISSING, chosen.message, chosen.hint)
         elif preset is None:
-            named = project.settings.agent_command if name == OTHER else ""
-            yield Diagnostic(sign, State.OK, named or project.settings.model_execute or "set")
+            named = project.settings.agent.command if name == OTHER else ""
+            yield Diagnostic(sign, State.OK, named or project.settings.model.execute or "set")
         elif found := which(preset.starts or preset.program, project.environ):
             login = isinstance(chosen, AgentProgram) and chosen.lacks_login(project.environ)
             if login:
@@ -190,7 +190,7 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
         for need in task.requires:
             if need.kind == "secret":
                 users.setdefault(need.name, []).append(task.id)
-    permitted = project.settings.secrets
+    permitted = project.settings.sandbox.secrets
     leased = {one.name: one.kind for one in project.settings.secret}
     for name, ids in sorted(users.items()):
         if source := leased.get(name):

@@ -52,10 +52,10 @@ WANTED = _ENDS | {
 _END, _AGAIN, _MUTATION = "the proof at the end", "proofs on a moved branch", "mutants"
 _OTHERS, _RED = "tests of other tasks", "new tests on the base"
 _ADVICE = {
-    _END: 'verify_at_end = "never", with runner verify --all in CI',
+    _END: 'proof.verify_at_end = "never", with runner verify --all in CI',
     _AGAIN: "let tasks that change the same files depend on each other",
-    _MUTATION: 'mutation = "off"',
-    _OTHERS: 'changed_dependents = "direct"',
+    _MUTATION: 'proof.mutation = "off"',
+    _OTHERS: 'proof.changed_dependents = "direct"',
     _RED: "name only the new tests in Test contracts",
     "waiting": "answer waiting reviews: runner review",
 }

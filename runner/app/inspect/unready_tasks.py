@@ -137,7 +137,7 @@ def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
     return None
 
 
-EXIT_CODE = "none names a test program, and an exit code alone is no proof (require_proof)"
+EXIT_CODE = "none names a test program, and an exit code alone is no proof (proof.require_proof)"
 UNPROVEN = "will be DONE — unproven: nothing proves it"
 
 

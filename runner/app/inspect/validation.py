@@ -275,7 +275,7 @@ def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
     """An error for each contract or gate of an open task that the runner's own tests would run."""
     # The machines of a cluster have programs of their own, which nobody sees from here.
-    if ":" in project.settings.executor:
+    if ":" in project.settings.cluster.executor:
         return
     places: Spans | None = None
     lent: dict[str, str] = {}
@@ -326,7 +326,7 @@ def find_problems_beside(
     """
     owners = _text_of(project, OWNERSHIP_MAP, texts)
     if owners is not None:
-        prefixes = project.settings.id_prefixes
+        prefixes = project.settings.build.id_prefixes
         is_there = _make_file_test(project.root)
         yield from OwnershipMap.read(owners, OWNERSHIP_MAP, prefixes, is_there).problems
     index = _text_of(project, PATTERNS, texts)
@@ -347,7 +347,7 @@ def _text_of(project: Project, path: str, texts: Mapping[str, bytes] | None) -> 
 def _bad_skills(project: Project) -> Iterator[Problem]:
     """A warning for each skill of the last commit that no brief can list."""
     commit, settings = project.head().commit, project.settings
-    folders = settings.skills_folders if settings.skills_auto_discover else ()
+    folders = settings.skills.folders if settings.skills.auto_discover else ()
     if not commit or not any((project.root / one).is_dir() for one in folders):
         return
     from runner.context.tree import Tree

@@ -113,7 +113,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
     report = _attest(project, tag, commit)
-    if project.settings.artifacts_store:
+    if project.settings.artifacts.store:
         say(artifact_export.begin_export(project))
     return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=report)
 
@@ -145,7 +145,7 @@ def _refuse_uncommitted(session: Session) -> None:
             "the landed files are not committed" if waits else "a ship needs its own commit",
             hint="runner pipeline commit-by-task"
             if waits
-            else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
+            else 'set git.commit = "task" for it: RUNNER_GIT_COMMIT=task runner ship',
             code=ExitCode.PERSON,
         )
 
@@ -360,7 +360,7 @@ def _declare(
 def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
     """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
     project = session.project
-    board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+    board = StatusWriter(project.root / project.plan_path, project.settings.build.id_prefixes)
     for id_, row in find_differing(reading.plan.tasks, session.journal).items():
         board.say(id_, *row)
     if board.due(now=True):

@@ -146,7 +146,7 @@ def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> T
     weight = found.weight
     trouble = tuple(f"{one.path}: {one.why}; {one.needed}" for one in weight.unmeasured)
     trouble = (*found.missing, *trouble)
-    fails = bool(trouble) and project.settings.coverage_missing == "fail"
+    fails = bool(trouble) and project.settings.proof.coverage_missing == "fail"
     left = tuple(f"{one.path} {one.shown}" for one in weight.files if one.left_out)
     unknown = trouble and (weight.unmeasured or not weight.reaches(asked))
     coverage = None if unknown else weight.coverage(asked)

@@ -364,7 +364,7 @@ def verify_at_end(
     project, state = session.project, session.journal.state
     subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     found = find_unverified_tasks(project, tasks, state, session.repository)
-    when = project.settings.verify_at_end
+    when = project.settings.proof.verify_at_end
     at_end = merged or (when != "never" and len(subjects) == len(tasks))
     if found and (not at_end or all(one.uncommitted for one in found.values())):
         say(format_unverified(found))

@@ -60,7 +60,7 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
 
     Nobody hears what is printed in them: the proofs say it.
     """
-    has_store = project.settings.held_out_dir or (project.folders.common / ID_FILE).is_file()
+    has_store = project.settings.proof.held_out_dir or (project.folders.common / ID_FILE).is_file()
     return WorkerSetup(
         root=project.root,
         repository=repository,
@@ -190,7 +190,7 @@ def prove_snapshot(
     """
     if not wanted:
         return ()
-    count = max(1, min(project.settings.jobs, len(wanted)))
+    count = max(1, min(project.settings.build.jobs, len(wanted)))
     with open_slots(project, repository, count) as opened:
         room = _Room(project, snapshot, observed)
         for site in opened.slots:

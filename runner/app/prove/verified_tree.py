@@ -181,7 +181,7 @@ def find_verification(
     Git is asked only where another commit was proven last: it may differ in the runner's own
     documents alone.
     """
-    if project.settings.verify_at_end == "never" or not head:
+    if project.settings.proof.verify_at_end == "never" or not head:
         return KnownTree()
     if state.whole_head == head:
         fell_short = bool(state.failed_tree)

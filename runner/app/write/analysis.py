@@ -218,7 +218,7 @@ def sandbox_here(workplace: Workplace) -> Sandbox:
 
 def _sandbox(workplace: Workplace) -> str:
     try:
-        return workplace.project().settings.sandbox if workplace.in_git else "auto"
+        return workplace.project().settings.sandbox.kind if workplace.in_git else "auto"
     except RunnerError:  # broken settings are not this command's to report
         return "auto"
 

@@ -116,12 +116,11 @@ def _is_trusted(project: Project) -> bool:
 
     if project.environ.get("CI", "").lower() == "true":
         return True
-    sources = project.loaded.sources
     # In the very words in which `require_trust` showed them: a yes is kept as their digest.
     brought = [
         f"{command} (compiles {glob})"
         for glob, command in project.settings.compile
-        if sources.get(f"compile.{glob}", "").startswith(("runner.toml", "pyproject.toml"))
+        if project.loaded.is_from_repository(f"compile.{glob}")
     ]
     trust = Trust(project.places.state)
     return trust.is_given(project.root) and not trust.list_unseen(project.root, brought)

@@ -258,7 +258,7 @@ class _Move:
             raise RunnerError("this file is empty", where=path, hint="write its tests first")
         most = ProposalBounds.of(self.project.settings).file_size
         if size > most:
-            hint = f"the setting proposal_file_size allows {most} bytes"
+            hint = f"the setting limits.proposal_file_size allows {most} bytes"
             raise RunnerError(f"this file has {size} bytes", where=path, hint=hint)
 
     def _check(self, path: str, content: bytes) -> bool:
@@ -354,7 +354,7 @@ class _Move:
         )
         edited = self.before
         if mark or add or wanted.files != self.task.held_out_files:
-            prefixes = self.project.settings.id_prefixes
+            prefixes = self.project.settings.build.id_prefixes
             edited = write_held_out(self.before, self.task.id, wanted, prefixes)
         _require_sound(self.project, edited)
         return edited
@@ -426,8 +426,8 @@ def _require_sound(project: Project, data: bytes) -> None:
 
 
 def _require_outside_of_trees(project: Project) -> None:
-    """Raise RunnerError for a `held_out_dir` that lies in the work tree, or holds it."""
-    value = project.settings.held_out_dir
+    """Raise RunnerError for a `proof.held_out_dir` that lies in the work tree, or holds it."""
+    value = project.settings.proof.held_out_dir
     if not value:
         return
     folder = Path(os.path.realpath(expand_home(value)))
@@ -478,7 +478,7 @@ def drop_held_out(project: Project, typed: str, files: Sequence[str], reason: st
         and (not rest or any(names_file(test.command, path) for path in paths))
     )
     before = project.plan_bytes
-    prefixes = project.settings.id_prefixes
+    prefixes = project.settings.build.id_prefixes
     edited = write_held_out(before, task.id, HeldOutLines(rest, drop=gone), prefixes)
     _require_sound(project, edited)
     kept = store.keep_dropped(task.id, paths, reason)

@@ -279,7 +279,7 @@ def _load_rules(call: HookCall, environ: Mapping[str, str]) -> hooks.Rules:
 def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> hooks.Rules:
     """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
     from runner.app.write.workplace import Workplace
-    from runner.config.settings import load_settings
+    from runner.config.loading import load_settings
 
     workplace = Workplace.of(start, environ)
     named = environ.get("RUNNER_TASK", "")
@@ -291,7 +291,7 @@ def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> hooks.Rules:
         outputs=outputs,
         project=str(workplace.root),
         permission=settings.permission,
-        permission_floor=settings.permission_floor,
+        permission_floor=settings.floor.permission,
         reviewed=True,  # whoever started the program is there
     )
 

@@ -101,7 +101,7 @@ def import_tasks(project: Project, request: ImportRequest) -> ImportResult:
     """Append what is new to the plan. Raises RunnerError for what cannot be read."""
     path, data = _plan_of(project)
     old = (
-        *read_plan(data, path, prefixes=project.settings.id_prefixes).tasks,
+        *read_plan(data, path, prefixes=project.settings.build.id_prefixes).tasks,
         *_drafted(project, path),
     )
     files = gather(project.root, request.source, request.form, request.stdin)
@@ -126,7 +126,7 @@ def _plan_of(project: Project) -> tuple[str, bytes]:
     try:
         return project.plan_path, project.plan_bytes
     except RunnerError:
-        named = project.settings.task_graph or PLANS[0]
+        named = project.settings.build.task_graph or PLANS[0]
         if (project.root / named).exists():
             raise
         return named, b""

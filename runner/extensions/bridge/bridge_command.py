@@ -48,7 +48,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     api = given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API
     name = given.repo or _find_repository(project, given.remote)
-    asked = _read_request(given, project.settings.agents)
+    asked = _read_request(given, project.settings.build.agents)
     if given.dry_run and given.follow:
         raise RunnerError("--dry-run covers one round only", hint="omit --follow")
     if given.dry_run:
@@ -95,7 +95,7 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
     """Ask once, here, for all that clones of this repository may run; exit 3 without a drafter."""
     drafting.require_drafter(project)
     target = draft_checks.Target.of(project)
-    plan = document.read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    plan = document.read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
     again = type_again(given, "--trust")
     drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 

@@ -134,7 +134,7 @@ class Bridge:
                 repository,
                 self.asked.remote,
                 LEASE,
-                self.project.settings.lease_seconds,
+                self.project.settings.git.lease_seconds,
                 self.project.environ,
                 self.folder,
             )

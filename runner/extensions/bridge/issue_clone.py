@@ -33,6 +33,7 @@ from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.inspect.view import View
+from runner.config.paths import name_plan
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.builder import BuildFacts, CommandExit, IssueTask
 from runner.extensions.bridge.comment_text import is_branch_of
@@ -75,7 +76,6 @@ else:
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
-_NAMED = "RUNNER_TASK_GRAPH"
 _REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
 CLONE = "repository"
@@ -128,9 +128,9 @@ class IssueClone:
         variables = {
             name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
         }
-        if _NAMED in variables:  # as the source has it, from its own folder on
-            variables[_NAMED] = self.source.settings.task_graph
-        return {**variables, "RUNNER_PUBLISH": ORIGIN, "RUNNER_PUBLISH_AT": "task"}
+        if name_plan(variables):  # as the source has it, from its own folder on
+            variables["RUNNER_BUILD_TASK_GRAPH"] = self.source.settings.build.task_graph
+        return {**variables, "RUNNER_GIT_PUBLISH": ORIGIN, "RUNNER_GIT_PUBLISH_AT": "task"}
 
     # --- what it begins with ------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class IssueClone:
         An artifact store that is away does not fail it.
         """
         ended = self._go("verify", "--all", "--json")
-        if not ended.code and self._open().settings.artifacts_store:
+        if not ended.code and self._open().settings.artifacts.store:
             self._go("team", "artifacts", "push", "--quiet")
         return ended
 
@@ -359,7 +359,7 @@ def find_journal(folder: Path, inside: str) -> Path:
 
 def _read_plan(project: Project) -> Plan:
     target = Target.of(project)
-    return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    return read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
 
 
 def _read_section(project: Project, task: str) -> bytes:
@@ -383,7 +383,7 @@ def _is_refused_for(journal: Path, reason: str) -> bool:
 
 
 def _find_artifacts(project: Project) -> str:
-    if not project.settings.artifacts_store:
+    if not project.settings.artifacts.store:
         return ""
     cursor = artifact_export.read_cursor(project)
     whole = [run for run in cursor.ended if artifact_export.METADATA in cursor.stored.get(run, {})]
@@ -409,8 +409,8 @@ def publish_plan(project: Project, repository: Repository) -> None:
     target, head = Target.of(project), repository.find_head()
     if head.commit is None or RunLock(project.root / BUILD).holder() is not None:
         return
-    committed, prefixes = repository.blob(head.commit, target.path), project.settings.id_prefixes
-    if _blank(target.data, prefixes) == _blank(committed or b"", prefixes):
+    known, prefixes = repository.blob(head.commit, target.path), project.settings.build.id_prefixes
+    if _blank(target.data, prefixes) == _blank(known or b"", prefixes):
         return
     plan = _Plan(target.path, target.data)
     new = _push(project, repository, head, plan)
@@ -461,7 +461,7 @@ def read_base(project: Project, repository: Repository) -> frozenset[str]:
     began = repository.merge_base("HEAD", onto) if onto else None
     path = Target.of(project).path
     data = repository.blob(began, path) if began else None
-    plan = read_plan(data or b"", path, prefixes=project.settings.id_prefixes)
+    plan = read_plan(data or b"", path, prefixes=project.settings.build.id_prefixes)
     return frozenset(task.id for task in plan.tasks)
 
 

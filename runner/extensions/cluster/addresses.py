@@ -2,7 +2,7 @@
 
 A scheduler without TLS runs what anybody sends who reaches it, outside of every sandbox. A command
 with a network reaches it, on whatever machine. So on such a cluster no command gets one, and a task
-that asks for one gets a refusal; a person may accept it by `insecure_cluster`.
+that asks for one gets a refusal; a person may accept it by `cluster.insecure`.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def restrict_settings(settings: Settings) -> Settings:
 
     Landlock does not tell a loopback from other addresses, and knows no registries.
     """
-    most = Network.NO if settings.sandbox == "landlock" else Network.REGISTRIES
-    reaches = tuple(Network)
-    return replace(settings, network=min(most, settings.network, key=reaches.index))
+    most = Network.NO if settings.sandbox.kind == "landlock" else Network.REGISTRIES
+    own = replace(settings.sandbox.kind, network=settings.network_for(most))
+    return replace(settings, sandbox=own)
 
 
 def explain_exposing(
@@ -126,7 +126,7 @@ def explain_exposing(
 
     `settings` are the person's, as yet not held back. Without a sandbox nothing is held anyway.
     """
-    if settings.sandbox == "none":
+    if settings.sandbox.kind == "none":
         return ""
     held = restrict_settings(settings)
     asked = (*_of_tasks(tasks, settings), *_of_implementer(implementer, settings))
@@ -145,7 +145,7 @@ def refusal(who: str, scheduler: Address) -> Finding:
 
 def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -> str:
     """Why a task must not run on the cluster that the settings name; empty where it may."""
-    scheduler = scheduler_of(settings.executor) if ":" in settings.executor else None
+    scheduler = scheduler_of(settings.cluster.executor)
     if scheduler is None or is_sealed(scheduler, settings):
         return ""
     who = explain_exposing((task,), implementer, settings)
@@ -154,7 +154,7 @@ def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -
 
 def is_sealed(scheduler: Address, settings: Settings) -> bool:
     """Whether who reaches it needs a key to speak with it, or a person waived that."""
-    return scheduler.is_encrypted or settings.insecure_cluster
+    return scheduler.is_encrypted or settings.cluster.insecure
 
 
 def _of_tasks(tasks: Iterable[Task], settings: Settings) -> Iterator[tuple[str, Network]]:

@@ -316,7 +316,7 @@ class Cluster:
             raise RunnerError(
                 f"{self.scheduler} needs TLS, but no certificates are set",
                 where="executor",
-                hint="set dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
+                hint="set tls_ca, tls_cert and tls_key in [cluster] of your own settings",
                 code=ExitCode.PERSON,
             )
         try:

@@ -7,8 +7,8 @@ import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.config.loading import take_up_secret_formats
 from runner.config.paths import Places
-from runner.config.settings import take_up_secret_formats
 from runner.errors import RunnerError, refusal_of
 from runner.extensions.cluster.channel import JOB, OPENED, JobQueue, do_jobs, hand_in
 from runner.extensions.cluster.lease import LATE, JobLease

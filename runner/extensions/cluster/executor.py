@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 
 def require_private(scheduler: Address, settings: Settings) -> None:
     """Raise RunnerError where code would go over a network that others may listen on."""
-    if scheduler.is_private or settings.insecure_cluster:
+    if scheduler.is_private or settings.cluster.insecure:
         return
     raise RunnerError(
         f"{scheduler} does not use TLS: others on the network can read your code "
@@ -117,16 +117,16 @@ def open_cluster(
     """
     settings = loaded.settings
     _require_library()
-    scheduler = addresses.scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.cluster.executor)
     if scheduler is not None:
         require_private(scheduler, settings)
     local = None
     certificates = local_cluster.Certificates(
-        settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key
+        settings.cluster.tls_ca, settings.cluster.tls_cert, settings.cluster.tls_key
     )
     if scheduler is None:
         _require_keys()
-        local = local_cluster.LocalCluster(settings.jobs, environ, settings.sandbox)
+        local = local_cluster.LocalCluster(settings.build.jobs, environ, settings.sandbox.kind)
         certificates = local.certificates
     try:
         tickets = lease.PendingResults(say)
@@ -134,7 +134,7 @@ def open_cluster(
             scheduler or local_address(local),
             certificates,
             tickets.hear,
-            open_network=settings.insecure_cluster,
+            open_network=settings.cluster.insecure,
             patience=patience,
         )
     except BaseException:
@@ -147,8 +147,8 @@ def open_cluster(
         if local is not None:
             local.close()
 
-    chosen = scheduler is None or loaded.sources.get("jobs") != "default"
-    slots = settings.jobs if chosen else max(cluster.threads, 1)
+    chosen = scheduler is None or loaded.sources.get("build.jobs") != "default"
+    slots = settings.build.jobs if chosen else max(cluster.threads, 1)
     cluster.prepare(slots)
     dispatch = remote_job.Dispatch(
         cluster, object_store.ObjectTransfer(repository), tickets, _ground(repository), say
@@ -173,10 +173,10 @@ def _ground(repository: Repository) -> message.Ground:
 def describe_cluster(settings: Settings) -> str:
     """What a run would work on, in words; nothing is started. Raises RunnerError."""
     _require_library()
-    scheduler = addresses.scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.cluster.executor)
     if scheduler is None:
         _require_keys()
-        return f"dask, {settings.jobs} workers on this machine"
+        return f"dask, {settings.build.jobs} workers on this machine"
     require_private(scheduler, settings)
     try:
         socket.create_connection((scheduler.host.strip("[]"), scheduler.port), _KNOCK).close()
@@ -363,13 +363,13 @@ class ClusterRemote:
 
     def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
         """Why an attempt cannot be sent away; empty where it can."""
-        if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
+        if site.settings.review.at == "write" and assignment.review is ReviewMode.PROMPT:
             return "you review its writes while it runs"
         if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
             return "you review its plan while it runs"
         who = None if assignment.is_check else assignment.implementer
-        if site.settings.model_calls and who is not None and who.is_agent:
-            return "the limit model_calls works in one process only"
+        if site.settings.model.calls and who is not None and who.is_agent:
+            return "the limit model.calls works in one process only"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
             return "its secrets are sent only over TLS or loopback"
         return self._keep_included(site)
@@ -379,10 +379,10 @@ class ClusterRemote:
         files = site.included
         if files is None:
             return ""
-        if not site.settings.worktree_include_remote:
+        if not site.settings.sandbox.worktree_include_remote:
             return (
                 "it needs ignored files, which are not sent; to send them, set "
-                "worktree_include_remote = true in your own settings"
+                "sandbox.worktree_include_remote = true in your own settings"
             )
         if files.size > _MOST_SENT:
             most = format_size(_MOST_SENT)

@@ -72,7 +72,7 @@ def has_certificates(security: Any) -> bool:
         raise RunnerError(
             f"a TLS file cannot be used: {error.strerror or error}",
             where=str(error.filename or "executor"),
-            hint="check dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
+            hint="check tls_ca, tls_cert and tls_key in [cluster] of your own settings",
             code=ExitCode.PERSON,
         ) from error
 

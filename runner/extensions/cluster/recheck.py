@@ -114,8 +114,8 @@ def check_again(
     site.workers.add_scan(assignment.task.id, assignment.attempt, compiled.sast)
     more = tuple(one for one in compiled.findings if one not in outcome.findings)
     blocking = (
-        compiled.sast.result().find_blocking(site.settings.sast_block_at)
-        if compiled.clean and site.settings.sast_block_at != "never"
+        compiled.sast.result().find_blocking(site.settings.proof.sast_block_at)
+        if compiled.clean and site.settings.proof.sast_block_at != "never"
         else ()
     )
     return without_tools(_with_findings(outcome, (*more, *blocking)))

@@ -317,7 +317,7 @@ class RemoteJob:
         settings, task = self.site.settings, self.assignment.task
         gates = (*settings.gates, *(gate for _, many in settings.gates_by_type for gate in many))
         seconds = (settings.seconds_for(gate) for gate in (*gates, *task.gates))
-        limits = (settings.hard_seconds, task.timeout or 0.0, *seconds)
+        limits = (settings.limits.hard_seconds, task.timeout or 0.0, *seconds)
         return max(limits) + self.dispatch.cluster.patience.silence
 
     def _read(self, running: RunningJob, ticket: PendingResult, worker: str) -> JobAnswer | Lost:
@@ -361,7 +361,7 @@ class RemoteJob:
     def _included(self) -> tuple[SentFile, ...]:
         """Ignored files that go along; none unless the person's settings send them."""
         found = self.site.included
-        if found is None or not self.site.settings.worktree_include_remote:
+        if found is None or not self.site.settings.sandbox.worktree_include_remote:
             return ()
         return tuple(SentFile(one.path, one.mode, found.content(one)) for one in found.files)
 

@@ -124,7 +124,7 @@ class RemoteSlot:
             show=show,
             release=self.close,
             before=partial(self._before, tree),
-            base_environment=self._variables(settings.pass_env),
+            base_environment=self._variables(settings.sandbox.pass_env),
             kept=self.store.folder / "kept",
             number=self.slot.number,
             of_commits=False,

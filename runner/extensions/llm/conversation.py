@@ -134,7 +134,7 @@ class Conversation:
     async def _wait_turn(self, _request: httpx2.Request) -> None:
         """Keep to the pace of the whole run; who wants the session ended ends this, too."""
         context = self.session.context
-        if pacer := find_pacer(context.settings.model_calls):
+        if pacer := find_pacer(context.settings.model.calls):
             for seconds in pacer.pauses(context.attempt.tell):
                 await asyncio.sleep(seconds)
 

@@ -61,11 +61,11 @@ class ModelLoop:
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> ModelLoop | Finding:  # noqa: ARG003  fits any task
         """With the models of the settings, if all is there that is needed to ask them."""
-        if not settings.model_execute:
+        if not settings.model.execute:
             hint = 'set [model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
             return Finding(CHECK, "no model is set to implement tasks", hint=hint)
-        execute = parse_model(settings.model_execute)
-        plan = parse_model(settings.model_plan or settings.model_execute)
+        execute = parse_model(settings.model.execute)
+        plan = parse_model(settings.model.plan or settings.model.execute)
         for named in (execute, plan):
             if isinstance(named, Finding):
                 return named
@@ -109,7 +109,7 @@ class ModelLoop:
             result = self.implement(brief, attempt)
             return ImplementerAnswer(result.summary, result)
         reviews = attempt.mode is Mode.REVIEW
-        named = self.settings.model_review if reviews else self.settings.model_draft
+        named = self.settings.model.review if reviews else self.settings.model.draft
         model = parse_model(named) if ":" in named else self.plan
         missing = model if isinstance(model, Finding) else find_lacking(model, self.settings)
         if isinstance(model, Finding) or missing:
@@ -253,7 +253,7 @@ def find_lacking(named: NamedModel, settings: Settings) -> Finding | None:
     if not _is_installed(named.provider):
         hint = "pip install 'task-graph-runner[llm]'"
         return Finding(CHECK, f"the packages for {named} are not installed", hint=hint)
-    if named.provider == COMPATIBLE and not settings.model_base_url:
+    if named.provider == COMPATIBLE and not settings.model.base_url:
         hint = 'set [model] base_url = "http://…/v1" in your own settings'
         return Finding(CHECK, f"no server address is set for {named}", hint=hint)
     names = _key_names(named, settings)
@@ -271,7 +271,7 @@ def key_of(named: NamedModel, settings: Settings) -> str:
 
 def _key_names(named: NamedModel, settings: Settings) -> tuple[str, ...]:
     if named.provider == COMPATIBLE:
-        return (settings.model_key_env,) if settings.model_key_env else ()
+        return (settings.model.key_env,) if settings.model.key_env else ()
     return PROVIDER_KEYS[named.provider]
 
 
@@ -318,7 +318,7 @@ def _of_openai(named: NamedModel, settings: Settings, http: AsyncClient, key: st
     if named.provider == COMPATIBLE:
         server = OpenAICompatibleProvider(
             COMPATIBLE,
-            base_url=settings.model_base_url,
+            base_url=settings.model.base_url,
             api_key=key or _NO_KEY,
             http_client=http,
         )

@@ -48,7 +48,7 @@ class ToolContext:
     def book(self) -> Rulebook:
         """What the permission rules say by now."""
         answers = (*self.attempt.answers, *self.answers)
-        rules, floor = self.settings.permission, self.settings.permission_floor
+        rules, floor = self.settings.permission, self.settings.floor.permission
         return Rulebook(rules, floor, answers, self.known_secrets)
 
     def safe(self, text: str) -> str:

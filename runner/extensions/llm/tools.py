@@ -281,7 +281,7 @@ def _not_allowed(context: ToolContext, path: str) -> str:
     """Why this file is not read, by the person's own globs and rules; empty where it may be."""
     for allow in context.settings.read_allowed:
         if not any(matches(glob, path) for glob in allow):
-            return f"not shown: read_allow excludes {path}"
+            return f"not shown: agent.read_allow excludes {path}"
     if context.book.word("read_file", path).permit is not Permit.ALLOW:
         return f"not shown: the permission rules of the settings exclude {path}"
     return ""
@@ -301,7 +301,7 @@ def _files(context: ToolContext, folder: str, tool: str) -> Iterator[tuple[str, 
 def _visible_permits(context: ToolContext, tool: str, inside: str) -> tuple[Permit, ...]:
     """What files are shown: also those to be asked about, where a person allowed the whole call."""
     settings = context.settings
-    permit = evaluate_permission(tool, inside, settings.permission, settings.permission_floor)
+    permit = evaluate_permission(tool, inside, settings.permission, settings.floor.permission)
     return (Permit.ALLOW, Permit.ASK) if permit is Permit.ASK else (Permit.ALLOW,)
 
 

@@ -129,12 +129,12 @@ class BuildClone:
         variables = {
             **self.person,
             **login_variables(self.build.url, self.build.credential, self.person),
-            "RUNNER_PUBLISH": ORIGIN,
-            "RUNNER_PUBLISH_AT": "task",  # what is proven is seen, and lost with no machine
+            "RUNNER_GIT_PUBLISH": ORIGIN,
+            "RUNNER_GIT_PUBLISH_AT": "task",  # what is proven is seen, and lost with no machine
             "RUNNER_NOTIFY_ON": "",  # the worker tells of builds by itself
         }
         if self.build.plan:
-            variables["RUNNER_TASK_GRAPH"] = self.build.plan
+            variables["RUNNER_BUILD_TASK_GRAPH"] = self.build.plan
         return variables
 
     # --- what it begins with ------------------------------------------------------------

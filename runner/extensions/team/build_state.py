@@ -82,7 +82,7 @@ class WorkEnd:
     """Seconds for which nobody is to claim it."""
     head: str = ""
     ending: str = "stopped"
-    """As `notify_on` has it."""
+    """As `notify.on` has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class BuildWork:
     def go(self) -> WorkEnd:
         """Do it, and have the store say how it ended."""
         self._began = effects.monotonic()
-        pace = (self.settings.worker_beat, self.settings.worker_ttl)
+        pace = (self.settings.team.worker_beat, self.settings.team.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
         self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
         self.clone.stopped = self._wants_end
@@ -227,7 +227,7 @@ class BuildWork:
         """The ordinary run; where another one holds the branch still, it is waited for."""
         self._tasks = self.clone.list_tasks()
         self._note("analysis.completed", {"tasks": len(self._tasks)})
-        until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
+        until = effects.monotonic() + 2 * self.settings.git.lease_seconds + _LONGER
         while True:
             self._has_answered = False
             if self._share.left == 0.0:
@@ -240,7 +240,7 @@ class BuildWork:
             if ran.code != ExitCode.CONFLICT or effects.monotonic() > until:
                 return self._judge(ran)
             self.tell(f"{self.mine.short}: {ran.stderr.splitlines()[0] if ran.stderr else 'busy'}")
-            self._pause(self.settings.lease_seconds / 5)
+            self._pause(self.settings.git.lease_seconds / 5)
             if not self.clone.catch_up():  # it is made anew by the next claim, on its branch
                 return self._put_off(ran.stderr)
 
@@ -346,7 +346,7 @@ class BuildWork:
         try:
             while self._copy.step(self.store, self.mine, self._tasks):
                 pass
-            if self.rung.is_set() or now > self._looked + self.settings.worker_poll:
+            if self.rung.is_set() or now > self._looked + self.settings.team.worker_poll:
                 self.rung.clear()
                 self._looked = now
                 self._take_answers(is_running=True)
@@ -449,14 +449,14 @@ class TeamWorker:
                 if is_done or self.over.is_set():
                     break
                 if mine is None:
-                    self._wait(self.settings.worker_poll)
+                    self._wait(self.settings.team.worker_poll)
                 mine = self._claim_later()
 
     @property
     def me(self) -> Claimer:
         """What the store calls it."""
         name = f"{find_actor(self.environ)}/{os.getpid()}"
-        return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.worker_ttl)
+        return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.team.worker_ttl)
 
     def _claim(self) -> QueuedBuild | None:
         return claim_build(self.store, self.me, self._tell_of_lost)
@@ -503,9 +503,9 @@ class TeamWorker:
 
     def _work(self, mine: QueuedBuild) -> None:
         self.tell(f"{mine.short}: {mine.repository}, {mine.branch}, attempt {mine.attempts}")
-        cache = CloneCache(self._copies, bytes_of(self.settings.worker_cache) or 0)
-        permitted, home = self.settings.worker_credentials, self._builds
-        folders = self.settings.worker_folders
+        cache = CloneCache(self._copies, bytes_of(self.settings.team.worker_cache) or 0)
+        permitted, home = self.settings.team.worker_credentials, self._builds
+        folders = self.settings.team.worker_folders
         clone = BuildClone(mine, home, cache, self.environ, permitted, folders)
         work = BuildWork(
             *(self.store, mine, clone, self.settings, self.rung, self.over.is_set, self.tell)
@@ -534,9 +534,9 @@ class TeamWorker:
         self._tell_end(mine, WorkEnd(mine.state, mine.note))
 
     def _notify(self, mine: QueuedBuild, end: WorkEnd) -> None:
-        """Hand `notify_command` a line about the build, as a run does about itself."""
-        line = self.settings.notify_command
-        if not line or end.ending not in self.settings.notify_on:
+        """Hand `notify.command` a line about the build, as a run does about itself."""
+        line = self.settings.notify.command
+        if not line or end.ending not in self.settings.notify.on:
             return
         text = document_line(
             "attention",
@@ -552,15 +552,15 @@ class TeamWorker:
         data = redact(text).encode()
         ran = errand(line, Path.cwd(), self.environ, stdin=data, seconds=_NOTIFY)
         if not ran.passed:
-            self.tell(f"warning: notify_command failed: {ran.tail.strip()[-200:]}")
+            self.tell(f"warning: notify.command failed: {ran.tail.strip()[-200:]}")
 
 
 def require_pace(settings: Settings) -> None:
     """Raise RunnerError where a build would be handed on although its worker lives."""
-    if settings.worker_ttl < 2 * settings.worker_beat:
+    if settings.team.worker_ttl < 2 * settings.team.worker_beat:
         raise RunnerError(
-            f"worker_ttl ({settings.worker_ttl:g} s) is less than twice worker_beat "
-            f"({settings.worker_beat:g} s): live workers would lose their builds",
+            f"worker_ttl ({settings.team.worker_ttl:g} s) is less than twice worker_beat "
+            f"({settings.team.worker_beat:g} s): live workers would lose their builds",
             hint="remove both settings to use the defaults 30 and 3",
         )
 
@@ -572,5 +572,5 @@ def require_sandbox(settings: Settings, environ: Mapping[str, str]) -> None:
         raise RunnerError(
             "a worker needs a sandbox, and none is available here",
             detail=sandbox.reason,
-            hint=f'{explain_opening()}; or set sandbox = "landlock"',
+            hint=f'{explain_opening()}; or set sandbox.kind = "landlock"',
         )

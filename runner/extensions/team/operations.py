@@ -27,7 +27,7 @@ ROWS = (
         role="admin",
         examples="""\
 The default store is an SQLite file in your state folder, for this machine only. To share a store
-between machines, use PostgreSQL: `store = "postgresql://runner@db/runner"` in your own settings.
+between machines, use PostgreSQL: `[team] store = "postgresql://runner@db/runner"` in your settings.
 
 examples:
   runner team store init                 create it, or upgrade an older one

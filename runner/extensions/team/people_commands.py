@@ -79,7 +79,7 @@ def _check_repository(
         if given.what
         else repository_list.list_repositories(store)
     )
-    rows, mine = [], read_settings(environ)
+    rows, mine = [], read_settings(environ).team
     permitted = (mine.worker_credentials, mine.worker_folders)
     for one in chosen:
         try:

@@ -82,7 +82,7 @@ def _queue(
         wish,
     )
     made = build_queue.queue_build(
-        store, wanted, default_branch_too=read_settings(environ).worker_default_branch
+        store, wanted, default_branch_too=read_settings(environ).team.worker_default_branch
     )
     text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}"
     return tell(given, "build", text, build=made)
@@ -93,7 +93,7 @@ def _refuse_calls(given: argparse.Namespace) -> None:
         raise RunnerError(
             "queue budget --calls was removed: a team limits dollars and running builds",
             where="--calls",
-            hint=f'set model_calls = "{given.calls}" for each worker, and use --at-once',
+            hint=f'set model.calls = "{given.calls}" for each worker, and use --at-once',
         )
 
 
@@ -137,7 +137,7 @@ def _answer(
         build_queue.retry_build(store, build, by)
         text = f"{build.short} will be retried"
     else:
-        asked = build_queue.Asked(four_eyes=read_settings(environ).four_eyes)
+        asked = build_queue.Asked(four_eyes=read_settings(environ).team.four_eyes)
         build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
         text = f"{rest[0]} of {build.short}: {given.what} recorded for its worker"
     after = build_queue.find_build(store, build.id)

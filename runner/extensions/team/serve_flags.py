@@ -62,7 +62,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     address = given.listen or listener.LOOPBACK
     _require_safe(given, address)
     environ, hook_secret = prepare(given, environ)
-    settings = read_settings(environ)
+    own = read_settings(environ).team
     with open_team(given, environ) as store:
         is_direct = not ip_address(address).is_loopback and not given.behind_proxy
         most = listener.MOST_OF_ADDRESS if is_direct else 0
@@ -70,7 +70,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
         gateway = _find_gateway(given, address, door.port)
         instance = hashlib.sha256(f"{store.shown} {door.port}".encode()).hexdigest()[:8]
         entrance = team_site.Entrance(gateway, instance, (given.tls_cert, given.tls_key))
-        context = team_board.TeamContext(store, settings.four_eyes, settings.worker_default_branch)
+        context = team_board.TeamContext(store, own.four_eyes, own.worker_default_branch)
         _hint_at_people(store)
         team_site.serve_team(
             *(context, door, paths.Places.of(environ), entrance),

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.config import paths, settings
+    from runner.config import loading, paths
     from runner.config.settings import Settings
     from runner.extensions.team import projections, store_engine, store_upkeep, tables
     from runner.extensions.team.store_engine import Store
 else:
     paths = lazy_module("runner.config.paths")
     projections = lazy_module("runner.extensions.team.projections")
-    settings = lazy_module("runner.config.settings")
+    loading = lazy_module("runner.config.loading")
     store_upkeep = lazy_module("runner.extensions.team.store_upkeep")
     store_engine = lazy_module("runner.extensions.team.store_engine")
     tables = lazy_module("runner.extensions.team.tables")
@@ -38,13 +38,13 @@ def tell(given: argparse.Namespace, kind: str, *lines: str, **content: object) -
 
 def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The address of the store that is meant. Raises RunnerError."""
-    address = given.store or read_settings(environ).store
+    address = given.store or read_settings(environ).team.store
     return store_engine.find_address(paths.Places.of(environ).state, address)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """What holds here, in a repository or outside. Raises RunnerError."""
-    return settings.load_settings(Path.cwd(), environ, {}).settings
+    return loading.load_settings(Path.cwd(), environ, {}).settings
 
 
 @contextmanager

@@ -389,9 +389,9 @@ class Share:
         """Return the environment of a command with its limits: the worker's own, or less."""
         variables = dict(environ)
         if self.left is not None:
-            least = self.left if own.run_dollars is None else min(own.run_dollars, self.left)
+            least = min(self.left, own.budget.run_dollars or self.left)
             # A limit of nothing is none that the settings take.
-            variables["RUNNER_RUN_DOLLARS"] = f"{max(least, ROUNDING):.6f}"
+            variables["RUNNER_BUDGET_RUN_DOLLARS"] = f"{max(least, ROUNDING):.6f}"
         return variables
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from nats.js import api
     from nats.js import errors as stream_errors
 
-    from runner.config.settings import Settings
+    from runner.config.settings import EventSettings, Settings
     from runner.extensions.team import event_rows, store_engine
     from runner.extensions.team.store_engine import Store
     from runner.extensions.telemetry.delivery import Duty
@@ -180,8 +180,8 @@ def require_doors(settings: Settings) -> None:
     if not settings.has_doors:
         raise RunnerError(
             "no receiver of events is set",
-            hint='set events = "nats://HOST:4222", webhook = "https://…" or [telemetry] otlp ='
-            ' "http://HOST:4318" in your own settings',
+            hint='set events.nats = "nats://HOST:4222", events.webhook = "https://…" or'
+            ' telemetry.otlp = "http://HOST:4318" in your own settings',
         )
 
 
@@ -212,7 +212,10 @@ def describe_doors(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
 def folder_source(project: Project, environ: Mapping[str, str]) -> EventSource:
     """A folder's journal, to the doors of its settings. Raises RunnerError where there are none."""
     require_doors(project.settings)
-    works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
+    works = open_works(project.settings.events, environ, lambda: FolderOutbox(project))
+    own = project.settings.telemetry
+    if own.otlp:  # drawn from a folder's journal alone: each of a team's workers draws its own
+        works.append(OtlpWork(own.otlp, project.journal_path, project.name, content=own.content))
     lock = RunLock(project.root / BUILD)
     return EventSource(
         works, _cursors(environ, str(project.root.resolve())), lambda: not lock.holder()
@@ -230,7 +233,7 @@ def store_source(
     require_doors(settings)
     with contextlib.closing(event_rows.DeliveryTurn(store)) as turn:
         stored = partial(event_rows.StoredEvents, store, turn=turn)
-        works = open_works(settings, environ, lambda: StoreOutbox(stored()), None)
+        works = open_works(settings.events, environ, lambda: StoreOutbox(stored()))
         if delivers:
             turn.require()
         # The first versions named the file by the whole address, with the password in it.
@@ -240,25 +243,16 @@ def store_source(
 
 
 def open_works(
-    settings: Settings,
-    environ: Mapping[str, str],
-    outbox: Callable[[], Outbox],
-    project: Project | None,
+    events: EventSettings, environ: Mapping[str, str], outbox: Callable[[], Outbox]
 ) -> list[Duty]:
-    """What there is to be done, each with an outbox of its own. Raises RunnerError.
-
-    Traces are drawn from a folder's journal alone: each of a team's workers draws its own.
-    """
+    """What there is to be done, each with an outbox of its own. Raises RunnerError."""
     found: list[Duty] = []
-    if settings.events:
-        token = environ.get(settings.events_key_env, "") if settings.events_key_env else ""
-        found.append(DoorWork(NatsDoor(settings.events, settings.events_days, token), outbox()))
-    if settings.webhook:
-        key = find_key(settings.webhook_key_env, environ)
-        found.append(DoorWork(WebhookDoor(settings.webhook, key), outbox()))
-    if settings.telemetry_otlp and project is not None:
-        where = (settings.telemetry_otlp, project.journal_path, project.name)
-        found.append(OtlpWork(*where, content=settings.telemetry_content))
+    if events.nats:
+        token = environ.get(events.key_env, "") if events.key_env else ""
+        found.append(DoorWork(NatsDoor(events.nats, events.days, token), outbox()))
+    if events.webhook:
+        key = find_key(events.webhook_key_env, environ)
+        found.append(DoorWork(WebhookDoor(events.webhook, key), outbox()))
     return found
 
 
@@ -311,7 +305,7 @@ def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
 
 def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
-    hint = 'set webhook_key_env = "NAME"; to make a key: echo whsec_$(openssl rand -base64 32)'
+    hint = 'set events.webhook_key_env = "NAME"; make a key: echo whsec_$(openssl rand -base64 32)'
     if not name or not environ.get(name):
         what = f"the variable {name} is not set" if name else "webhook_key_env is not set"
         raise RunnerError(f"no key to sign webhooks: {what}", where="webhook_key_env", hint=hint)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
     from starlette.requests import Request
 
-    from runner.config import paths, settings
+    from runner.config import loading, paths
     from runner.extensions.team import store_engine, team_budget
     from runner.project import Project
     from runner.serve.application import PageContext
@@ -46,7 +46,7 @@ else:
     prometheus_client = lazy_module("prometheus_client")
     core = lazy_module("prometheus_client.core")
     paths = lazy_module("runner.config.paths")
-    settings = lazy_module("runner.config.settings")
+    loading = lazy_module("runner.config.loading")
     store_engine = lazy_module("runner.extensions.team.store_engine")
     team_budget = lazy_module("runner.extensions.team.team_budget")
 
@@ -188,7 +188,7 @@ def open_page(context: PageContext) -> Callable[[Request], Awaitable[Response]]:
 def count_queue(environ: Mapping[str, str]) -> TeamFigures:
     """Return the team's figures; none where there is no store. Raises RunnerError: it is away."""
     state = paths.Places.of(environ).state
-    address = settings.load_settings(Path.cwd(), environ, {}).settings.store
+    address = loading.load_settings(Path.cwd(), environ, {}).settings.team.store
     if not address and not (state / "team" / "store.sqlite").exists():
         return TeamFigures()
     try:

@@ -80,7 +80,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     stubbed = stub_changes(context.changes, context.before_own_work, context.is_test)
     run_stub(shown, asked, stubbed, context)
     findings = tuple(_refuse_stub(check, shown, context))
-    if shown.by and context.settings.mutation != "off" and not context.origin.by_person:
+    if shown.by and context.settings.proof.mutation != "off" and not context.origin.by_person:
         _run_small_changes(shown, asked, context)
         findings += tuple(_ask_about_small_changes(check, shown, context))
     if not findings:

@@ -40,8 +40,8 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
     """
     if task.red_first is not None:
         return task.red_first
-    if settings.red_first != "auto":
-        return settings.red_first == "always"
+    if settings.proof.red_first != "auto":
+        return settings.proof.red_first == "always"
     kind = classify(task).kind
     written = kind.type.name if kind.type and kind.by == "Type" else ""
     by_a_machine = implementer not in _WRITTEN_BY_PEOPLE and written not in _NOTHING_NEW
@@ -81,7 +81,7 @@ def findings(
     """
     if not context.origin.red_first:
         return ()
-    if context.task.red_first or context.settings.red_first == "always":
+    if context.task.red_first or context.settings.proof.red_first == "always":
         passing = [one for one in checks if _passes_before(one, context)]
         return tuple(_require(one.id) for one in passing)
     if not checks or _needs_no_test(context, stub_noticed=stub_noticed):

@@ -1,7 +1,7 @@
-"""Agents that speak the Agent Client Protocol, by name: `implementer = "acp:gemini"`.
+"""Agents that speak the Agent Client Protocol, by name: `build.implementer = "acp:gemini"`.
 
-A name that is known brings its usual line, and what its login needs; `acp_command` in the person's
-own settings says another line, for a name of any kind.
+A name that is known brings its usual line, and what its login needs; `agent.acp_command` in the
+person's own settings says another line, for a name of any kind.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _LINES: Mapping[str, tuple[str, str]] = {
 """The line of an agent that is known, and how a person gets it."""
 _SIGNS = (
     Sign(r"authentication required|auth_required|not logged in", Failure.DETERMINISTIC,
-         "log in with the agent itself, or pass its key with agent_env in your own settings"),
+         "log in with the agent itself, or pass its key with agent.env in your own settings"),
     Sign(r"did not start|exit 12[67]\b|of the protocol, and we speak", Failure.DETERMINISTIC,
-         'check acp_command in your own settings, such as acp_command = "gemini --acp"'),
+         'check your own settings, such as agent.acp_command = "gemini --acp"'),
     Sign(r"refuses to go on|limit of (?:tokens|requests)", Failure.SEMANTIC,
          "make the task smaller, or describe it in more detail"),
 )  # fmt: skip
@@ -55,7 +55,7 @@ def make_preset(name: str, line: str) -> Preset:
         name=f"{PREFIX}{plain}",
         program=sys.executable,
         checked="version 1 of the protocol",
-        install=install if line == usual and install else "install what acp_command names",
+        install=install if line == usual and install else "install what agent.acp_command names",
         dialect=Dialect.ACP,
         plan=_CLIENT,
         execute=_CLIENT,

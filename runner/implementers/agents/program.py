@@ -123,7 +123,7 @@ def _scope(brief: Brief, plan: TaskPlan | None) -> str:
 
 
 OTHER = "agent"
-"""The name of the program that `agent_command` runs."""
+"""The name of the program that `agent.command` runs."""
 REVIEW = "agent-review"
 """The name under which a reviewing session speaks."""
 
@@ -134,12 +134,12 @@ class AgentProgram:
 
     preset: Preset
     line: str = ""
-    """The shell line of `agent_command`; empty for a preset."""
+    """The shell line of `agent.command`; empty for a preset."""
     models: Models = field(default_factory=Models)
     more_variables: tuple[str, ...] = ()
     more_files: tuple[str, ...] = ()
     may_run_open: bool = False
-    """Whether the person set `sandbox = none`: nobody else may set it."""
+    """Whether the person set `sandbox.kind = none`: nobody else may set it."""
     network: Network = Network.YES
     """The most that the person allows: a model answers from far away."""
     calls: str = ""
@@ -203,7 +203,7 @@ class AgentProgram:
             return session.result
         plan = plan_in(session.text)
         if plan is None:
-            own = ", or write it to $RUNNER_PLAN; if it makes no plans, set plan_first = false"
+            own = ", or write it to $RUNNER_PLAN; if it makes none, set build.plan_first = false"
             hint = "end with the plan in a fenced block: ```json plan"
             hint += own if self.line else ""
             why = why_no_plan(session.text)
@@ -256,7 +256,7 @@ class AgentProgram:
     def _refuse_sandbox(self, sandbox: Sandbox) -> Finding | None:
         """Why it may not run here: with the person's login, and whatever a clone tells it."""
         if self.network is not Network.YES:
-            hint = 'set network = "yes" in your own settings'
+            hint = 'set sandbox.network = "yes" in your own settings'
             return Finding(CHECK, f"{self.name} needs the network", hint=hint)
         if sandbox.encloses or self.may_run_open:
             return None
@@ -265,7 +265,7 @@ class AgentProgram:
             CHECK,
             f"{self.name} needs a sandbox, and none is available{why}",
             hint="apt-get install bubblewrap; or, to give it all of your own permissions, pass "
-            "--no-sandbox or set sandbox = none in your own settings",
+            "--no-sandbox or set sandbox.kind = none in your own settings",
         )
 
 
@@ -280,24 +280,24 @@ class AgentKind:
         if is_acp(self.name):
             return self._speaking(task, settings)
         preset = PRESETS.get(self.name)
-        line = "" if preset else (settings.agent_command or "")
+        line = "" if preset else (settings.agent.command or "")
         if preset is None and not line:
             return Finding(
                 CHECK,
                 f"{task.id} needs an agent program, and none is set",
-                hint='set agent_command = "…" in your own settings, or name one of '
+                hint='set agent.command = "…" in your own settings, or name one of '
                 + ", ".join(PRESETS),
             )
         return self._make(preset or _of_a_person(line), line, settings)
 
     def _speaking(self, task: Task, settings: Settings) -> AgentProgram | Finding:
         """An agent of the Agent Client Protocol."""
-        line = line_of(self.name, settings.acp_command)
+        line = line_of(self.name, settings.agent.acp_command)
         if not line:
             return Finding(
                 CHECK,
                 f"{task.id} needs {display(self.name)}, and no program is known for it",
-                hint='set acp_command = "…" in your own settings, such as "gemini --acp"',
+                hint='set agent.acp_command = "…" in your own settings, such as "gemini --acp"',
             )
         return self._make(make_preset(self.name, line), line, settings)
 
@@ -306,21 +306,21 @@ class AgentKind:
             preset=preset,
             line=line,
             models=_models(settings, self.name),
-            more_variables=settings.agent_env,
-            more_files=settings.agent_files,
-            may_run_open=settings.sandbox == "none",
+            more_variables=settings.agent.env,
+            more_files=settings.agent.files,
+            may_run_open=settings.sandbox.kind == "none",
             network=settings.network_for(Network.YES),
-            calls=settings.model_calls,
+            calls=settings.model.calls,
         )
 
 
 def _models(settings: Settings, name: str) -> Models:
-    draft = settings.model_draft
+    draft = settings.model.draft
     return Models(
-        settings.model_plan,
-        settings.model_execute,
-        settings.model_review,
-        settings.model_plan if draft.casefold() in ("", name) else draft,
+        settings.model.plan,
+        settings.model.execute,
+        settings.model.review,
+        settings.model.plan if draft.casefold() in ("", name) else draft,
     )
 
 

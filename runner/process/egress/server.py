@@ -226,7 +226,7 @@ class Proxy:
         """Remember what `close` reports."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
-        hint = f' (to allow it in your own settings: registries = ["{name}"])' if allow else ""
+        hint = f' (to allow it, set sandbox.registries = ["{name}"] yourself)' if allow else ""
         if len(self._refused) < _REMEMBERED:
             self._refused[f"{request.authority[:300]} could not be reached: {why}{hint}"] = None
 

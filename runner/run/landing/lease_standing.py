@@ -158,7 +158,7 @@ def make_refused_error(name: str, branch: str, output: str) -> PublishError:
     return PublishError(
         f"{display(name)} rejected the lease of {display(branch)}",
         detail=output,
-        hint="a lease needs atomic pushes: runner doctor --remote; no lease: RUNNER_PUBLISH=none",
+        hint="leases need atomic pushes: runner doctor --remote; no lease: RUNNER_GIT_PUBLISH=none",
         code=ExitCode.USAGE,
     )
 

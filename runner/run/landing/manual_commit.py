@@ -1,4 +1,4 @@
-"""`commit = "manual"`: what landed and waits for a person to commit it, kept above their HEAD.
+"""`git.commit = "manual"`: what landed and waits for a person to commit it, kept above their HEAD.
 
 Landings are commits as always, each on the one before, but on a ref of the runner's own instead of
 the branch (`refs/worktree/runner/manual/tip`), and the index stays as it is. While the commit that
@@ -67,7 +67,7 @@ class ManualCommit:
         if not read_waiting(head)[0] and self.manual:
             if head.commit is None:
                 raise RunnerError(
-                    'commit = "manual" needs a first commit to build on',
+                    'git.commit = "manual" needs a first commit to build on',
                     hint="git commit, then run again",
                 )
             self._place(head.commit, head.commit)

@@ -54,7 +54,7 @@ def require_open(
         shown, name = display(branch), display(remote.name)
         raise PublishError(
             f"{name} does not accept pushes to {shown}: {display(refusal)}",
-            hint="runner run --branch NAME, then open a pull request; or set RUNNER_PUBLISH=none",
+            hint="runner run --branch NAME, then open a pull request; or RUNNER_GIT_PUBLISH=none",
             code=ExitCode.USAGE,
         )
     if refusal is not None:

@@ -148,30 +148,27 @@ def _whole(left: Iterator[float | None]) -> int | None:
 
 def of_task(task: Task, settings: Settings) -> BudgetLimits:
     """The limits of a task, all attempts together: its own Budget, else the settings'."""
-    own = task.budget
+    own, usual = task.budget, settings.budget
     return BudgetLimits(
-        minutes=settings.minutes if own.minutes is None else own.minutes,
-        tokens=settings.tokens if own.tokens is None else own.tokens,
-        dollars=settings.dollars if own.dollars is None else own.dollars,
-        tool_calls=settings.tool_calls,
+        minutes=usual.minutes if own.minutes is None else own.minutes,
+        tokens=usual.tokens if own.tokens is None else own.tokens,
+        dollars=usual.dollars if own.dollars is None else own.dollars,
+        tool_calls=usual.tool_calls,
     )
 
 
 def of_attempt(settings: Settings) -> BudgetLimits:
     """The limits of any one attempt."""
+    own = settings.budget
     return BudgetLimits(
-        settings.attempt_minutes,
-        settings.attempt_tokens,
-        settings.attempt_dollars,
-        settings.attempt_tool_calls,
+        own.attempt_minutes, own.attempt_tokens, own.attempt_dollars, own.attempt_tool_calls
     )
 
 
 def of_run(settings: Settings) -> BudgetLimits:
     """The limits of a run, all its tasks together."""
-    return BudgetLimits(
-        settings.run_minutes, settings.run_tokens, settings.run_dollars, settings.run_tool_calls
-    )
+    own = settings.budget
+    return BudgetLimits(own.run_minutes, own.run_tokens, own.run_dollars, own.run_tool_calls)
 
 
 def sum_spent(known: TaskState) -> Spent:

@@ -115,7 +115,7 @@ def of_attempt(task: Task, known: TaskState, settings: Settings, now: float) -> 
 
 def of_run(settings: Settings, now: float) -> Deadline | None:
     """When a run that starts now must be over."""
-    minutes = settings.run_minutes
+    minutes = settings.budget.run_minutes
     return Deadline(now + minutes * budget.MINUTE, Scope.RUN, minutes) if minutes else None
 
 

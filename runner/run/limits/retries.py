@@ -162,7 +162,7 @@ class Retries:
         else:
             if looped:
                 self._begin_anew(task, outcome, known)
-            self._wait(task, outcome, max(step.seconds * self.settings.backoff, asked))
+            self._wait(task, outcome, max(step.seconds * self.settings.build.backoff, asked))
 
     def _over(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
         """No further attempt; where a limit ended the last one, more of it is what is wanted."""
@@ -207,7 +207,7 @@ class Retries:
             looped = failure_policy.has_looped(known.tries)
             again = None if _is_stuck(known.tries) else step
             pause = again.seconds if isinstance(again, failure_policy.Again) else None
-            seconds = None if pause is None else max(pause * self.settings.backoff, asked)
+            seconds = None if pause is None else max(pause * self.settings.build.backoff, asked)
         elif failure_policy.gave_the_same(known.tries):
             seconds = None
         if seconds is None or self.gives_the_same(task) or self._find_exhausted(task) is not None:
@@ -226,7 +226,7 @@ class Retries:
         return implementer is not None and implementer.is_agent
 
     def _most(self, task: Task) -> int:
-        return task.budget.attempts or self.settings.attempts
+        return task.budget.attempts or self.settings.build.attempts
 
     def _find_exhausted(self, task: Task) -> budget.Measure | None:
         known = self.journal.state.task(task.id)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.config.settings import ReviewSettings
 from runner.context.task_plan import files_of
 from runner.implementers.base import Mode
 from runner.journal.session_events import PlanProposed
@@ -93,13 +94,10 @@ class Trial:
 
 def without_review(settings: Settings) -> Settings:
     """The settings of a dry run: nobody is asked, since nothing lands."""
-    return replace(
-        settings,
-        review=ReviewMode.OFF,
-        review_insisted=True,
-        plan_review=ReviewMode.OFF,
-        plan_review_insisted=True,
+    off = ReviewSettings(
+        mode=ReviewMode.OFF, insisted=True, plan=ReviewMode.OFF, plan_insisted=True
     )
+    return replace(settings, review=off)
 
 
 def try_task(task: Task, preparation: Preparation, work: Callable[[Assignment], Outcome]) -> Trial:

@@ -21,7 +21,6 @@ from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Protocol
 
     from runner.config.shell_rules import Permission
     from runner.model import Outcome, Task, TaskPlan
@@ -36,20 +35,6 @@ _NO_PLAN = (
 _FILE_MODE = 0o100644
 
 
-if TYPE_CHECKING:
-
-    class Ruled(Protocol):
-        """Holds permission rules: the settings, or the rules of an attempt."""
-
-        @property
-        def permission(self) -> tuple[Permission, ...]:
-            """The person's."""
-
-        @property
-        def permission_floor(self) -> tuple[Permission, ...]:
-            """The repository's, which only tighten."""
-
-
 def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """The outcome of a session: passed with a plan that fits, or what is wrong with it."""
     task = assignment.task
@@ -62,11 +47,9 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
     plan = redact_plan(relate_paths(outcome.plan, roots), clean) if outcome.plan else None
     findings = (*outcome.findings, *wrote)
     if not _has_refusal(findings):
-        exists = partial(_is_there, assignment, site)
-        findings = (
-            *findings,
-            *plan_findings(task, plan, make_rule_check(assignment.rules, exists)),
-        )
+        rules, exists = assignment.rules, partial(_is_there, assignment, site)
+        ruled = make_rule_check(rules.permission, rules.permission_floor, exists)
+        findings = (*findings, *plan_findings(task, plan, ruled))
     if plan and assignment.review is ReviewMode.AUTO and not _has_refusal(findings):
         verdict = _review(assignment, site, plan)
         findings = (*findings, *verdict.findings)
@@ -89,16 +72,17 @@ def _no_rules(_path: str) -> Finding | None:
     return None
 
 
-def make_rule_check(rules: Ruled, exists: Callable[[str], bool]) -> Callable[[str], Finding | None]:
+def make_rule_check(
+    mine: tuple[Permission, ...], floor: tuple[Permission, ...], exists: Callable[[str], bool]
+) -> Callable[[str], Finding | None]:
     """What the permission rules have against a file of a plan; one that asks is asked later.
 
     A rule is about a new file (`write_file`) or a change of one that `exists` (`modify_file`).
     """
-    if not (rules.permission or rules.permission_floor):
+    if not (mine or floor):
         return _no_rules
 
     def check_rule(path: str) -> Finding | None:
-        mine, floor = rules.permission, rules.permission_floor
         new = not exists(path)
         return write_finding(path, mine, floor, is_new=new, reviewed=True)
 
@@ -163,14 +147,14 @@ def _wrote(path: str) -> Finding:
 
 
 def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> WorkResult:
-    """Let `review_command` read the plan on standard input, else a session of `[model] review`."""
+    """Let `review.command` read the plan on standard input, else a session of `[model] review`."""
     text = plan_text(plan, assignment.task.id, assignment.task.title)
-    if line := site.settings.review_command:
+    if line := site.settings.review.command:
         return WorkResult(findings=ask_review_command(assignment, site, line, text, CHECK))
     if (result := review_by_agent(assignment, site, text, is_plan=True)) is not None:
         return replace(result, findings=tuple(replace(one, check=CHECK) for one in result.findings))
-    hint = "set review_command or [model] review in your own settings, or plan_review = prompt"
-    none = Finding(CHECK, "plan_review is auto, but no reviewer is set", hint=hint)
+    hint = "set review.command or [model] review in your own settings, or review.plan = prompt"
+    none = Finding(CHECK, "review.plan is auto, but no reviewer is set", hint=hint)
     return WorkResult(findings=(none,))
 
 

@@ -54,8 +54,8 @@ MOST = 3
 """Plans in a row that go back, refused or sent back; the next one has a person asked."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
-    "plan_review is auto, but no reviewer is set: set review_command or [model] review in your own "
-    "settings, or plan_review = prompt"
+    "review.plan is auto, but no reviewer is set: set review.command or [model] review in your own "
+    "settings, or review.plan = prompt"
 )
 _MODE = 0o100644
 
@@ -91,7 +91,7 @@ class TaskPlans:
         implementer = self.implementer(task)
         if isinstance(implementer, Finding) or not implementer.is_agent:
             return False
-        return self.only or self.settings.plan_first or self._find_approved(task) is not None
+        return self.only or self.settings.build.plan_first or self._find_approved(task) is not None
 
     def release(self, tasks: Iterable[Task]) -> None:
         """Let tasks go on whose plan waited for a person, where one is here or none is wanted.
@@ -147,9 +147,9 @@ class TaskPlans:
 
     def _has_no_reviewer(self, task: Task) -> bool:
         """Whether the plan would be paid for and then be read by nobody."""
-        if self.mode is not ReviewMode.AUTO or self.settings.review_command:
+        if self.mode is not ReviewMode.AUTO or self.settings.review.command:
             return False
-        by_session = self.settings.model_review and isinstance(self.implementer(task), Reviewer)
+        by_session = self.settings.model.review and isinstance(self.implementer(task), Reviewer)
         return not by_session and self._find_approved(task) is None
 
     def step(self, task: Task, base: str) -> Step:
@@ -214,9 +214,9 @@ class TaskPlans:
             base = outcome.base
             return bool(base) and self.repository.blob(base, path) is not None
 
-        findings = plan_session.plan_findings(
-            task, outcome.plan, plan_session.make_rule_check(self.settings, exists)
-        )
+        mine, floor = self.settings.permission, self.settings.floor.permission
+        ruled = plan_session.make_rule_check(mine, floor, exists)
+        findings = plan_session.plan_findings(task, outcome.plan, ruled)
         if not any(one.refuses for one in findings):
             return outcome
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
@@ -268,7 +268,7 @@ class TaskPlans:
             return True
         content = plan_text(planned.plan, task.id, task.title).encode("utf-8", "replace")
         change = Change(planned.path, Action.CREATE, _MODE, None, planned.digest, content)
-        more = 1 if self.settings.plan_review_floor is ReviewMode.PROMPT else 2
+        more = 1 if self.settings.floor.plan_review is ReviewMode.PROMPT else 2
         spot = Spot(left=more, is_plan=True, meanwhile=meanwhile)
         reply = self.asker.ask(task, change, None, spot)
         match reply.answer:
@@ -331,7 +331,9 @@ def parse_edited_plan(
 ) -> TaskPlan | Finding:
     """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
     plan = redact_plan(read_plan(content.decode("utf-8", "replace")), redact)
-    ruled = plan_session.make_rule_check(settings, lambda path: (root / path).is_file())
+    ruled = plan_session.make_rule_check(
+        settings.permission, settings.floor.permission, lambda path: (root / path).is_file()
+    )
     wrong = [one for one in plan_session.plan_findings(task, plan, ruled) if one.refuses]
     return wrong[0] if wrong else plan
 

@@ -74,7 +74,7 @@ class Inspection:
         return Verified(
             head=self.head,
             tasks=tasks,
-            threshold=self.settings.project_coverage,
+            threshold=self.settings.proof.project_coverage,
             ran=ran,
             reused=len(plan.untouched),
             seconds=round(effects.monotonic() - self._began, 3),
@@ -84,7 +84,7 @@ class Inspection:
         if not plan.jobs:
             return
         work = self._own_work(plan)
-        count = min(self.settings.jobs, len(plan.jobs))
+        count = min(self.settings.build.jobs, len(plan.jobs))
         sites = [self.workshop.site(number, self.workers) for number in range(count)]
         free: SimpleQueue[WorkerContext] = SimpleQueue()
         for site in sites:
@@ -167,7 +167,7 @@ class Inspection:
                 )
                 if check.kind == "test":
                     proved = replace(proved, findings=(*proved.findings, *shim.findings(mine)))
-                if not self.settings.strict:
+                if not self.settings.proof.strict:
                     proved = as_known(proved, check, one.known)
                 ran += [proved.proof] if proved.proof else []
                 seen += proved.observed

@@ -110,13 +110,14 @@ class Tracer:
     def _enough(self, assignment: Assignment, outcome: Outcome) -> int | None:
         """All failures count where the change is held for them; else another attempt follows."""
         implementer, task = assignment.implementer, assignment.task
-        if implementer is None or implementer.repeatable or self.settings.regression == "halt":
+        halts = self.settings.proof.regression == "halt"
+        if implementer is None or implementer.repeatable or halts:
             return None
         known = self.journal.state.task(task.id)
         if known.tries and known.tries[-1].tree == outcome.tree:
             return None  # the same files again: no attempt follows
         tries = known.attempts_in_row + 1
-        return _ENOUGH if tries < (task.budget.attempts or self.settings.attempts) else None
+        return _ENOUGH if tries < (task.budget.attempts or self.settings.build.attempts) else None
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
         """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
@@ -202,7 +203,8 @@ class Tracer:
 
         if self._trouble:
             return None
-        width = Width(Depth(self.settings.changed_dependents), self.settings.conservative)
+        own = self.settings.proof
+        width = Width(Depth(own.changed_dependents), own.conservative)
         with self._guard_border():
             change = self._change(outcome)
             knowledge = self._load_knowledge(outcome.base, change)
@@ -302,7 +304,7 @@ class Tracer:
                 self.tasks.values(),
                 base,
                 owners=self.owners(),
-                prefixes=self.settings.id_prefixes,
+                prefixes=self.settings.build.id_prefixes,
                 breaking=self._breaking,
                 past=proof_reuse.past_of(self.journal.state.tasks, self.tasks.values()),
             )

@@ -60,8 +60,8 @@ class Shop:
         program.write_text(PROGRAM.format(home=str(self.home)))
         settings = workplace.home / "config/runner"
         settings.mkdir(parents=True, exist_ok=True)
-        text = f'command = "python3 {program}"\nsandbox = "none"\nreview = "off"\n'
-        (settings / "runner.toml").write_text(text + "lease_seconds = 2\nattempts = 2\n")
+        text = f'build.command = "python3 {program}"\nsandbox.kind = "none"\nreview.mode = "off"\n'
+        (settings / "runner.toml").write_text(text + "git.lease_seconds = 2\nbuild.attempts = 2\n")
 
     def keeps_artifacts(self):
         """Have what runs leave be stored in this folder."""

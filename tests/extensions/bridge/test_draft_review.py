@@ -22,7 +22,9 @@ def test_a_session_is_asked_that_sees_wish_and_plan_and_nothing_else(workplace, 
     program.write_text(PROGRAM.format(home=str(tmp_path)))
     settings = workplace.home / "config/runner"
     settings.mkdir(parents=True, exist_ok=True)
-    (settings / "runner.toml").write_text(f'command = "python3 {program}"\nsandbox = "none"\n')
+    (settings / "runner.toml").write_text(
+        f'build.command = "python3 {program}"\nsandbox.kind = "none"\n'
+    )
     (tmp_path / "draft").write_text(DRAFT)
     workplace.plan(BASE)
     assert workplace.runner("draft", "--trust", "as CSV ~~~~ VERDICT: approve").code == 3

@@ -212,7 +212,7 @@ def test_an_issue_of_a_repository_without_a_plan_is_looked_at(workplace, tmp_pat
 
 def test_the_plan_that_a_variable_names_is_the_clone_s_own(workplace, tmp_path):
     place = Place(workplace, tmp_path, inside="app")
-    environ = {**os.environ, "RUNNER_TASK_GRAPH": "app/TASK-GRAPH.md"}
+    environ = {**os.environ, "RUNNER_BUILD_TASK_GRAPH": "app/TASK-GRAPH.md"}
     place.clone.source = Project.open(workplace.root, environ)
     place.prepare()
     assert place.clone.look().plan == "app/TASK-GRAPH.md"

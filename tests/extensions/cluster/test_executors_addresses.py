@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.errors import RunnerError
@@ -75,18 +76,18 @@ def networked(**fields):
 def test_a_key_or_a_persons_word_seals_a_cluster():
     assert is_sealed(SEALED, Settings())
     assert not is_sealed(OPEN, Settings())
-    assert is_sealed(OPEN, Settings(insecure_cluster=True))
+    assert is_sealed(OPEN, settings_of(insecure_cluster=True))
 
 
 def test_a_task_or_gate_with_a_network_would_reach_a_cluster_without_a_key():
-    settings = Settings(network=Network.YES)
+    settings = settings_of(network=Network.YES)
     quiet = networked()
     assert explain_exposing([quiet], None, settings) == ""
     assert explain_exposing([quiet, networked(network=Network.YES)], None, settings) == "TASK-001"
     gate = GateSpec("audit", "pip-audit", network=Network.YES)
     by_gate = explain_exposing([networked(gates=(gate,))], None, settings)
     assert by_gate == "the gate audit of TASK-001"
-    without = Settings(network=Network.YES, sandbox="none")
+    without = settings_of(network=Network.YES, sandbox="none")
     assert explain_exposing([networked(network=Network.YES)], None, without) == ""
 
 
@@ -94,14 +95,14 @@ def test_it_is_refused_before_it_starts_only_where_the_cluster_has_no_key():
     task = networked(network=Network.YES)
     told = {"network": Network.YES}
     agent = None
-    open_one = Settings(executor="dask:tcp://127.0.0.1:1", **told)
+    open_one = settings_of(executor="dask:tcp://127.0.0.1:1", **told)
     assert explain_exposure(task, agent, open_one).startswith("TASK-001 has network access")
-    assert explain_exposure(task, agent, Settings(executor="dask:tls://h:1", **told)) == ""
-    assert explain_exposure(task, agent, Settings(executor="dask", **told)) == ""
+    assert explain_exposure(task, agent, settings_of(executor="dask:tls://h:1", **told)) == ""
+    assert explain_exposure(task, agent, settings_of(executor="dask", **told)) == ""
 
 
 def test_an_agent_that_talks_to_its_model_would_reach_it_and_a_plain_command_would_not():
-    settings = Settings(network=Network.YES)
+    settings = settings_of(network=Network.YES)
     agent = SimpleNamespace(name="claude", is_agent=True, network=Network.YES)
     assert explain_exposing([networked()], agent, settings) == "the agent claude"
     command = SimpleNamespace(name="command", is_agent=False, network=Network.YES)

@@ -149,7 +149,7 @@ def test_a_gate_with_a_network_is_refused_there_as_well(workplace, healthy):
 def test_an_agent_has_a_network_and_is_refused_there(workplace, healthy, home):
     config = home / "config/runner/runner.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('agent_command = "touch seen.jsonl"\n')
+    config.write_text('agent.command = "touch seen.jsonl"\n')
     workplace.plan("## TASK-001: Look\n- Status: PENDING\n- Output files: `seen.jsonl`\n")
     ended = workplace.run("--executor", healthy.executor, "--review", "off")
     assert ended.code == 3, ended.said

@@ -320,15 +320,15 @@ def test_a_project_below_the_top_of_a_repository_is_built_there(tmp_path, alone,
 
 
 def test_a_repository_alone_names_no_cluster(workplace):
-    workplace.write({"runner.toml": 'executor = "dask:tcp://192.0.2.1:8786"\n'})
+    workplace.write({"runner.toml": 'cluster.executor = "dask:tcp://192.0.2.1:8786"\n'})
     workplace.plan(ONE)
     ended = workplace.run("--review", "off")
     assert ended.code == 0, ended.said
-    assert "runner.toml:1: executor is ignored" in ended.said
+    assert "runner.toml:1: cluster.executor is ignored" in ended.said
 
 
 def test_a_person_may_name_one_in_the_environment_but_not_without_tls(workplace, monkeypatch):
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tcp://192.0.2.1:8786")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask:tcp://192.0.2.1:8786")
     workplace.plan(ONE)
     ended = workplace.run("--review", "off")
     assert ended.code == 3, ended.said
@@ -339,11 +339,11 @@ def test_a_person_may_name_one_in_the_environment_but_not_without_tls(workplace,
 
 def test_tls_without_certificates_is_told_before_anybody_is_called(workplace, monkeypatch):
     workplace.plan(ONE)
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tls://127.0.0.1:9")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask:tls://127.0.0.1:9")
     ended = workplace.run()
     assert ended.code == 3
     assert "needs TLS, but no certificates are set" in ended.err
-    assert "dask_tls_ca" in ended.err
+    assert "tls_ca, tls_cert and tls_key in [cluster]" in ended.err
     assert "Traceback" not in ended.err
 
 
@@ -357,9 +357,9 @@ def test_a_tls_file_that_is_missing_or_none_is_named_without_a_traceback(
         file.write_text(content)
     for name in ("CA", "CERT", "KEY"):
         monkeypatch.setenv(f"RUNNER_DASK_TLS_{name}", str(file))
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tls://127.0.0.1:9")
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask:tls://127.0.0.1:9")
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert "a TLS file cannot be used" in ended.err
-    assert "check dask_tls_ca" in ended.err
+    assert "check tls_ca" in ended.err
     assert (str(file) in ended.err) == (content is None)

@@ -108,7 +108,7 @@ def test_a_worker_that_hangs_is_given_up_and_its_late_answer_is_dropped(
 def test_a_job_that_says_nothing_for_too_long_runs_elsewhere(
     workplace, yard, monkeypatch, impatient
 ):
-    monkeypatch.setenv("RUNNER_HARD_SECONDS", "3")
+    monkeypatch.setenv("RUNNER_LIMITS_HARD_SECONDS", "3")
     yard.worker(preload="silent")
     workplace.plan("## TASK-001: Look\n- Status: PENDING\n- Command: `true`\n")
     run = Run(workplace, yard)
@@ -268,7 +268,7 @@ def test_over_tls_a_secret_goes_to_the_worker_that_needs_it(
     settings = alone / "config" / "runner" / "runner.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
-        f'dask_tls_ca = "{cert}"\ndask_tls_cert = "{cert}"\ndask_tls_key = "{key}"\n'
+        f'cluster.tls_ca = "{cert}"\ncluster.tls_cert = "{cert}"\ncluster.tls_key = "{key}"\n'
     )
     try:
         yard.worker()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.context.brief import Brief
@@ -331,7 +332,7 @@ def test_an_address_may_be_overheard_unless_it_is_here_or_encrypted(text, privat
     else:
         with pytest.raises(RunnerError, match="does not use TLS"):
             require_private(address, Settings())
-        require_private(address, Settings(insecure_cluster=True))
+        require_private(address, settings_of(insecure_cluster=True))
 
 
 def test_a_scheduler_file_names_the_address(tmp_path):
@@ -435,7 +436,7 @@ def a_proof(id_, kind="test", verdict=Verdict.PASS):
 )
 def test_what_comes_back_is_whole_before_what_stands_is_joined_to_it(stands, proofs, lacks):
     asked, said = replace(ASSIGNMENT, stands=stands), replace(OUTCOME, proofs=proofs)
-    assert recheck._find_unproven(asked, said, Settings(default_gates=False)) == lacks
+    assert recheck._find_unproven(asked, said, settings_of(default_gates=False)) == lacks
 
 
 @pytest.mark.parametrize("stand", [True, False])
@@ -443,5 +444,5 @@ def test_contracts_that_stand_are_not_waited_for(stand):
     task = replace(ASSIGNMENT.task, contracts=(Contract("schema", "a.json = a:A", 1),))
     asked = replace(ASSIGNMENT, task=task, stands=True, contracts_stand=stand)
     said = replace(OUTCOME, proofs=(a_proof("gate:lint", "gate"),))
-    lacks = recheck._find_unproven(asked, said, Settings(default_gates=False))
+    lacks = recheck._find_unproven(asked, said, settings_of(default_gates=False))
     assert lacks == ([] if stand else ["contract:schema"])

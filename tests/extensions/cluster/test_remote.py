@@ -4,6 +4,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.extensions.cluster import remote_job
@@ -113,7 +114,7 @@ def test_who_calls_models_at_a_rate_stays_where_it_is_kept(calls, is_agent, stay
     given = SimpleNamespace(
         implementer=who, is_check=False, mode=Mode.EXECUTE, review=ReviewMode.OFF, secrets=()
     )
-    place = SimpleNamespace(settings=Settings(model_calls=calls), included=None)
+    place = SimpleNamespace(settings=settings_of(model_calls=calls), included=None)
     assert bool(ClusterRemote(None)._stays(given, place)) is stays
 
 

@@ -9,6 +9,8 @@ from llm_server import Server, says
 
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 
+from settings_of import settings_of
+
 from runner.config.settings import Settings
 from runner.extensions.llm import conversation
 from runner.extensions.llm.model import ModelLoop
@@ -24,7 +26,7 @@ def ask(chat, monkeypatch):
             for name, value in server.environment.items():
                 monkeypatch.setenv(name, value)
             brief = chat.shop.brief(outputs=chat.outputs, prose="Build it.")
-            loop = ModelLoop.for_task(brief.task, Settings(model_execute=model))
+            loop = ModelLoop.for_task(brief.task, settings_of(model_execute=model))
             return loop.implement(brief, chat.attempt)
 
     return asked

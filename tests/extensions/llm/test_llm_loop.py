@@ -2,7 +2,8 @@ import json
 import threading
 from dataclasses import replace
 
-from runner.config.settings import Settings
+from settings_of import settings_of
+
 from runner.config.shell_rules import Permission, Permit
 from runner.implementers.base import Allowance, Mode
 from runner.journal.session_events import ToolCalled, ToolReturned
@@ -244,7 +245,7 @@ def test_a_session_takes_no_longer_than_the_attempt_may(chat):
 
 def test_rules_are_checked_before_a_tool_does_anything(chat):
     chat.shop.write("src/private/a.py", "hidden = 1\n")
-    chat.settings = Settings(
+    chat.settings = settings_of(
         permission=(
             Permission("*", "src/private/**", Permit.DENY),
             Permission("write_file", "tests/**", Permit.ASK),

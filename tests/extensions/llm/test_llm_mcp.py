@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, Permit
 from runner.config.values import McpServer
 from runner.extensions.llm.mcp import McpClient
@@ -36,7 +36,7 @@ def served(chat, monkeypatch):
 
     def with_server(command=SERVER, rules=(), **fields):
         server = McpServer("tiny", command, env=("FOR_SERVER",), **fields)
-        chat.settings = Settings(mcp=(server,), permission=rules)
+        chat.settings = settings_of(mcp=(server,), permission=rules)
 
     with_server()
     chat.again = with_server
@@ -162,7 +162,7 @@ def test_a_server_that_cannot_work_is_told_with_its_own_words(served):
 @pytest.mark.parametrize("value", ["a value of nobody's shape", "refused, of nobody's shape"])
 def test_the_key_of_a_server_reaches_neither_model_nor_journal(served, monkeypatch, value):
     monkeypatch.setenv("TINY_TOKEN", value)
-    served.settings = Settings(mcp=(McpServer("tiny", SERVER, env=("TINY_TOKEN",)),))
+    served.settings = settings_of(mcp=(McpServer("tiny", SERVER, env=("TINY_TOKEN",)),))
     called = [show("token")] if value.startswith("a") else [("list_files", {})]
     said = served.run(called, "Done.")
     assert "[REDACTED:secret]" in f"{served.answers}{said.findings}"
@@ -174,7 +174,7 @@ def test_no_half_of_a_key_is_told_at_the_end_of_a_long_purpose(served, monkeypat
     monkeypatch.setenv("PURPOSE", f"{'word ' * 196}{key}")
     server = McpServer("tiny", SERVER, env=("PURPOSE",))
     task = served.shop.brief().task
-    client = McpClient(server, ToolContext(served.attempt, task, Settings(mcp=(server,))))
+    client = McpClient(server, ToolContext(served.attempt, task, settings_of(mcp=(server,))))
     try:
         (purpose,) = (tool.purpose for tool in client.tools() if tool.own_name == "shout")
     finally:
@@ -205,7 +205,7 @@ def on_commands(*rules):
 )
 def test_a_tool_that_is_a_shell_is_held_to_the_rules_on_commands(served, mine, theirs, runs):
     server = McpServer("shell", SERVER, env=("FOR_SERVER",))
-    served.settings = Settings(mcp=(server,), permission=mine, permission_floor=theirs)
+    served.settings = settings_of(mcp=(server,), permission=mine, permission_floor=theirs)
     call = ("mcp__shell__shout", {"text": "pushed", "command": "cd a && git push origin"})
     served.run([call], "Done.")
     (answer,) = served.answers

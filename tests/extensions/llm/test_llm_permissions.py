@@ -1,8 +1,8 @@
 """What a model may do where a rule wants a person asked, now or later."""
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 
 
@@ -29,7 +29,7 @@ def person(chat):
     chat.set(ask=ask)
     ruled = [("*", "src/**"), ("run_gate", "deploy*"), ("modify_file", "tests/**")]
     rules = tuple(Permission(*one, Permit.ASK) for one in ruled)
-    chat.settings = Settings(permission=(*rules, Permission("*", "src/core/**", Permit.DENY)))
+    chat.settings = settings_of(permission=(*rules, Permission("*", "src/core/**", Permit.DENY)))
     return chat
 
 
@@ -68,7 +68,7 @@ def test_an_answer_of_an_earlier_attempt_holds_and_none_loosens_a_deny(person):
 def test_a_search_that_a_person_allows_shows_what_is_to_be_asked_about_and_nothing_denied(person):
     person.shop.write("src/a.py", "x\n")
     person.shop.write("src/core/b.py", "x\n")
-    person.settings = Settings(
+    person.settings = settings_of(
         permission=(
             Permission("list_files", "**", Permit.ASK),
             Permission("list_files", "src/core/**", Permit.DENY),

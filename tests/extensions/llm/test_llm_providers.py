@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, Server, says
+from settings_of import settings_of
 from wire import FORMATS, sse
 
-from runner.config.settings import Settings
 from runner.config.sizes import parse_rate
 from runner.extensions.llm.model import ModelLoop
 from runner.implementers import call_pace
@@ -44,7 +44,7 @@ def ask(chat, monkeypatch):
         with Server(*answers) as server:
             for name, value in server.environment.items():
                 monkeypatch.setenv(name, value)
-            settings = Settings(
+            settings = settings_of(
                 model_execute=model, model_base_url=f"{server.url}/v1", model_calls=calls
             )
             brief = chat.shop.brief(outputs=chat.outputs, prose="Build it.")
@@ -238,12 +238,14 @@ def test_a_request_that_waits_for_its_turn_does_not_hold_up_a_run_that_ends(ask,
     said = ask("openai-compatible:x", says("Done."), calls="1/hour")
     assert said.findings[0].message == "the model's session was cancelled"
     assert ask.server.asked == []
-    assert chat.told[-1].endswith("waiting to call the model, limited by model_calls = 1/hour")
+    assert chat.told[-1].endswith("waiting to call the model, limited by model.calls = 1/hour")
 
 
 def test_a_server_that_is_not_there_is_a_transient_failure(ask, chat, monkeypatch):
     with Server() as server:
-        settings = Settings(model_execute="openai-compatible:x", model_base_url=f"{server.url}/v1")
+        settings = settings_of(
+            model_execute="openai-compatible:x", model_base_url=f"{server.url}/v1"
+        )
     loop = ModelLoop.for_task(None, settings)
     said = loop.implement(chat.shop.brief(outputs=("a",)), chat.attempt)
     assert said.failure is Failure.TRANSIENT

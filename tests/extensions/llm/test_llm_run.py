@@ -75,9 +75,9 @@ def built(shop, answers):
     """Build it with a model on loopback; the server that was asked."""
     root, environment = shop
     settings = {
-        "RUNNER_IMPLEMENTER": "model",
+        "RUNNER_BUILD_IMPLEMENTER": "model",
         "RUNNER_MODEL_EXECUTE": "anthropic:claude-x",
-        "RUNNER_VERIFY_AT_END": "false",
+        "RUNNER_PROOF_VERIFY_AT_END": "false",
     }
     with Server(answers) as server:
         ended = subprocess.run(

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from runner.config.loading import load_settings
 from runner.config.permissions import Rulebook, evaluate_permission, format_subject, write_finding
-from runner.config.settings import load_settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 from runner.config.values import McpServer
 from runner.errors import RunnerError
@@ -67,11 +67,11 @@ def load(tmp_path, monkeypatch):
 def test_a_person_sets_servers_and_addresses_and_a_repository_only_tightens(load):
     loaded = load(MINE, THEIRS)
     settings = loaded.settings
-    assert settings.model_base_url == "http://127.0.0.1:8080/v1"
-    assert settings.model_key_env == ""
+    assert settings.model.base_url == "http://127.0.0.1:8080/v1"
+    assert settings.model.key_env == ""
     assert settings.mcp == (McpServer("docs", "docs-server --stdio", ("DOCS_TOKEN",), Network.YES),)
     assert settings.permission == (Permission("write_file", "src/**", Permit.DENY),)
-    assert settings.permission_floor == (
+    assert settings.floor.permission == (
         Permission("read_file", "private/**", Permit.ASK),
         Permission("*", "**", Permit.ALLOW),
     )

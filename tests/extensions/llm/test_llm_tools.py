@@ -5,9 +5,9 @@ import os
 from dataclasses import replace
 
 import pytest
+from settings_of import settings_of
 
 from runner import effects
-from runner.config.settings import Settings
 from runner.context.skills import load_built_in
 from runner.errors import RunnerError
 
@@ -53,12 +53,12 @@ def test_what_is_private_or_outside_is_never_shown(chat, tmp_path):
 
 
 def test_read_allow_is_held_by_every_tool_that_reads(chat):
-    chat.settings = Settings(read_allow=("src/**",))
+    chat.settings = settings_of(read_allow=("src/**",))
     chat.shop.write("src/a.py", "one\n")
     chat.shop.write("docs/a.md", "one\n")
     said = answers(chat, read("src/a.py"), read("docs/a.md"), search("one"))
     assert said[0] == "one\n"
-    assert said[1] == "not shown: read_allow excludes docs/a.md"
+    assert said[1] == "not shown: agent.read_allow excludes docs/a.md"
     assert said[2] == "src/a.py:1: one"
 
 

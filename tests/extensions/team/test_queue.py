@@ -159,7 +159,7 @@ def test_a_credential_is_told_to_its_host_alone(alone):
 def test_a_token_is_told_to_no_host_that_its_owner_did_not_name(address, permitted):
     with pytest.raises(RunnerError, match="SHOP_TOKEN may not be sent to") as told:
         require_permitted(address, "SHOP_TOKEN", permitted)
-    assert "worker_credentials = " in told.value.hint
+    assert "team.worker_credentials = " in told.value.hint
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_path_of_a_workers_machine_is_refused_where_its_owner_named_no_folder(
     named = address.format(inside=tmp_path / "inside")
     with pytest.raises(RunnerError, match="only if its own settings allow it") as told:
         require_within(named, ("/srv/git", str(tmp_path / "inside")))
-    assert "worker_folders = " in told.value.hint
+    assert "team.worker_folders = " in told.value.hint
 
 
 def test_below_a_folder_that_its_owner_named_and_elsewhere_it_is_built(tmp_path):
@@ -207,7 +207,7 @@ def test_no_configuration_of_the_folder_around_is_heeded(workplace, tmp_path, mo
 
 
 def test_the_commands_register_queue_and_show(workplace, tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_WORKER_FOLDERS", str(tmp_path))
+    monkeypatch.setenv("RUNNER_TEAM_WORKER_FOLDERS", str(tmp_path))
     bare = tmp_path / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
     workplace.runner("store", "init")
@@ -246,7 +246,7 @@ def test_the_commands_register_queue_and_show(workplace, tmp_path, monkeypatch):
 
 
 def test_a_repository_that_is_gone_is_told_by_check(workplace, tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNNER_WORKER_FOLDERS", str(tmp_path))
+    monkeypatch.setenv("RUNNER_TEAM_WORKER_FOLDERS", str(tmp_path))
     bare = tmp_path / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
     workplace.commit({"a": "1"})

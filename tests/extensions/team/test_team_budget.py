@@ -192,12 +192,12 @@ def agent(workers, alone):
         command = f"{sys.executable} {context}/stand_in.py {context}/script.json"
         own = alone / "config/runner/runner.toml"
         own.parent.mkdir(parents=True, exist_ok=True)
-        own.write_text(f"sandbox_read = {json.dumps([str(context)])}\n")
+        own.write_text(f"sandbox.read = {json.dumps([str(context)])}\n")
         return {
             "RUNNER_AGENT_COMMAND": command,
-            "RUNNER_PLAN_FIRST": "false",
-            "RUNNER_BACKOFF": "0",
-            "RUNNER_REVIEW": "off",
+            "RUNNER_BUILD_PLAN_FIRST": "false",
+            "RUNNER_BUILD_BACKOFF": "0",
+            "RUNNER_REVIEW_MODE": "off",
         }
 
     return script

@@ -196,7 +196,7 @@ def test_a_build_that_is_blocked_has_failed_and_is_tried_again(workers):
     line = f"test -e {workers.folder}/ready && mkdir -p made && echo 1 > made/001"
     shop = workers.repository("shop", a_step(1, line), a_step(2))
     build = workers.queue(shop)
-    told = {"RUNNER_SANDBOX_READ": str(workers.folder), "RUNNER_ATTEMPTS": "1"}
+    told = {"RUNNER_SANDBOX_READ": str(workers.folder), "RUNNER_BUILD_ATTEMPTS": "1"}
     workers.work(**told)
     failed = workers.build(build)
     assert failed.state == "FAILED"
@@ -215,7 +215,11 @@ def test_an_answer_reaches_a_run_that_goes_on_within_a_second(workers, each_stor
     )
     build = workers.queue(shop)
     workers.start(
-        "w", "--once", RUNNER_WORKER_POLL="60", RUNNER_WORKER_BEAT="10", RUNNER_WORKER_TTL="30"
+        "w",
+        "--once",
+        RUNNER_TEAM_WORKER_POLL="60",
+        RUNNER_TEAM_WORKER_BEAT="10",
+        RUNNER_TEAM_WORKER_TTL="30",
     )
     wait_until(lambda: "task.blocked" in workers.kinds(build))
     given = time.time()
@@ -301,10 +305,10 @@ def test_a_row_that_names_a_program_runs_nothing(workers):
 def test_a_worker_needs_a_word_of_trust_a_sandbox_and_a_store(workers, workplace):
     without = workplace.runner("worker", "--store", workers.said)
     assert (without.code, "--trust" in without.err) == (3, True)
-    none = workers.start("w", "--once", RUNNER_SANDBOX="none")
+    none = workers.start("w", "--once", RUNNER_SANDBOX_KIND="none")
     assert none.wait(PATIENCE) == 2
     assert "a worker needs a sandbox" in workers.log()
-    hasty = workers.start("hasty", "--once", RUNNER_WORKER_BEAT="3")
+    hasty = workers.start("hasty", "--once", RUNNER_TEAM_WORKER_BEAT="3")
     assert hasty.wait(PATIENCE) == 2
     assert "is less than twice worker_beat" in workers.log("hasty")
     lost = workers.start("lost", "--once", store=f"sqlite:///{workers.folder / 'nowhere'}")
@@ -317,7 +321,7 @@ def test_commands_of_a_build_see_no_secret_of_the_worker(workers):
     line = f"mkdir -p made && env | cut -d= -f1 > made/001; env | grep -c {word} >> made/001; true"
     shop = workers.repository("shop", a_step(1, line))
     build = workers.queue(shop)
-    said = workers.work(SHOP_TOKEN=word, RUNNER_STORE=f"postgresql://ada:{word}@nowhere/team")
+    said = workers.work(SHOP_TOKEN=word, RUNNER_TEAM_STORE=f"postgresql://ada:{word}@nowhere/team")
     assert workers.build(build).state == "COMPLETED", said
     seen = workers.git(shop, "show", f"{build.branch}:made/001")
     assert "PATH" in seen.splitlines()
@@ -357,7 +361,7 @@ def let_draft(workers):
     program.write_text(PROGRAM.format(draft=DRAFT))
     mine = Path(os.environ["XDG_CONFIG_HOME"]) / "runner/runner.toml"
     mine.parent.mkdir(parents=True)
-    mine.write_text(f'command = "python3 {program}"\nsandbox_read = ["{program.parent}"]\n')
+    mine.write_text(f'build.command = "python3 {program}"\nsandbox.read = ["{program.parent}"]\n')
 
 
 def test_wishes_in_words_are_drafted_wait_for_a_person_and_are_built(workers):
@@ -414,7 +418,7 @@ def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_o
     first = home / made[0].id / "repository"
     (first / "note.txt").write_text("of a person")
     more = workers.queue(shop)
-    said = workers.work(RUNNER_WORKER_CACHE="1")
+    said = workers.work(RUNNER_TEAM_WORKER_CACHE="1")
     assert {one.name for one in home.iterdir()} == {made[0].id}
     assert said.count("removed its clone, which was saved elsewhere") == 2
     assert workers.build(more).state == "COMPLETED"

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from settings_of import settings_of
 from store_build import new_database
 from workers import a_step, wait_until
 
@@ -197,7 +198,7 @@ def work(workers, tmp_path):
     mine = claim_build(workers.store, Claimer("ada@here/1", "here"))
     cache = CloneCache(tmp_path / "cache", 1e9)
     clone = BuildClone(mine, tmp_path / "builds", cache, os.environ, (), (str(tmp_path),))
-    settings = Settings(lease_seconds=1.0)
+    settings = settings_of(lease_seconds=1.0)
     return BuildWork(
         workers.store, mine, clone, settings, threading.Event(), lambda: False, lambda *_: None
     )
@@ -559,7 +560,7 @@ def test_a_remote_that_goes_away_in_the_middle_of_a_run_puts_the_build_off(worke
         mine, workers.folder / "builds", cache, os.environ, (), (str(workers.folder),)
     )
     work = BuildWork(
-        *(workers.store, mine, clone, Settings(lease_seconds=1.0), threading.Event()),
+        *(workers.store, mine, clone, settings_of(lease_seconds=1.0), threading.Event()),
         *(lambda: False, lambda *_: None),
     )
     prepare = work._prepare

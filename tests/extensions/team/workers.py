@@ -20,10 +20,10 @@ from runner.extensions.team.store_engine import open_engine
 
 PATIENCE = 120.0
 SETTINGS = {
-    "RUNNER_LEASE_SECONDS": "2",
-    "RUNNER_WORKER_BEAT": "0.3",
-    "RUNNER_WORKER_TTL": "2",
-    "RUNNER_WORKER_POLL": "1",
+    "RUNNER_GIT_LEASE_SECONDS": "2",
+    "RUNNER_TEAM_WORKER_BEAT": "0.3",
+    "RUNNER_TEAM_WORKER_TTL": "2",
+    "RUNNER_TEAM_WORKER_POLL": "1",
 }
 
 
@@ -37,7 +37,7 @@ def wait_until(is_so, seconds=PATIENCE):
 
 def let_lapse():
     """Wait until a claim whose worker says nothing more is to be had: `--once` looks only once."""
-    time.sleep(float(SETTINGS["RUNNER_WORKER_TTL"]) + 0.5)
+    time.sleep(float(SETTINGS["RUNNER_TEAM_WORKER_TTL"]) + 0.5)
 
 
 class Crew:
@@ -88,7 +88,7 @@ class Crew:
         """`runner team worker` with a home of its own, as on another machine."""
         home = self.folder / f"home-{name}"
         told = {f"XDG_{one}_HOME": str(home / one.lower()) for one in ("CACHE", "STATE")}
-        told["RUNNER_WORKER_FOLDERS"] = str(self.folder)
+        told["RUNNER_TEAM_WORKER_FOLDERS"] = str(self.folder)
         log = (self.folder / f"log-{name}").open("ab")
         said = variables.pop("store", self.said)
         worker = subprocess.Popen(

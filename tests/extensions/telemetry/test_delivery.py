@@ -351,7 +351,10 @@ def settle(ground, text):
 def test_the_command_delivers_says_how_far_and_ends(ground, receiver, monkeypatch):
     assert "no receiver of events is set" in ground.runner("events", "--deliver").err
     records = write_journal(ground.root / JOURNAL, 3)
-    settle(ground, f'webhook = "{receiver.address}/x?secret=1"\nwebhook_key_env = "HOOK"\n')
+    settle(
+        ground,
+        f'events.webhook = "{receiver.address}/x?secret=1"\nevents.webhook_key_env = "HOOK"\n',
+    )
     assert "HOOK is not set" in ground.runner("events", "--deliver").err
     monkeypatch.setenv("HOOK", KEY.hex())
     assert ground.runner("events", "--deliver").said == ""
@@ -369,7 +372,7 @@ def test_the_command_delivers_says_how_far_and_ends(ground, receiver, monkeypatc
 def test_cursors_of_a_store_are_named_without_its_password_and_older_ones_are_moved(
     ground, receiver, monkeypatch
 ):
-    settle(ground, f'webhook = "{receiver.address}/x"\nwebhook_key_env = "HOOK"\n')
+    settle(ground, f'events.webhook = "{receiver.address}/x"\nevents.webhook_key_env = "HOOK"\n')
     environ = {**os.environ, "HOOK": KEY.hex()}
     project = Project.open(ground.root, environ, plan_needed=False)
     address = "postgresql+psycopg://ada:{}@db.example.org/team"
@@ -400,7 +403,9 @@ def told_of(ground):
 
 
 def test_a_repository_cannot_say_where_events_go(ground, receiver):
-    ground.write({"runner.toml": f'webhook = "{receiver.address}"\nevents = "nats://evil:1"\n'})
+    ground.write(
+        {"runner.toml": f'events.webhook = "{receiver.address}"\nevents.nats = "nats://evil:1"\n'}
+    )
     assert "no receiver of events is set" in ground.runner("events", "--deliver").err
 
 
@@ -415,7 +420,7 @@ def ending(words, ground, environ):
 
 
 def test_one_that_follows_is_killed_at_any_instant_and_nothing_is_lost(ground, receiver):
-    settle(ground, f'webhook = "{receiver.address}"\nwebhook_key_env = "HOOK"\n')
+    settle(ground, f'events.webhook = "{receiver.address}"\nevents.webhook_key_env = "HOOK"\n')
     path, records = ground.root / JOURNAL, []
     words = [sys.executable, "-P", "-m", "runner", "events", "--deliver", "--follow"]
     environ = {**os.environ, "HOOK": KEY.hex()}
@@ -442,7 +447,7 @@ def wait_for(condition):
 def test_a_run_tells_its_events_by_a_process_of_its_own(ground, receiver, monkeypatch):
     from workplace import NO_PROOF
 
-    settle(ground, f'webhook = "{receiver.address}"\nwebhook_key_env = "HOOK"\n')
+    settle(ground, f'events.webhook = "{receiver.address}"\nevents.webhook_key_env = "HOOK"\n')
     monkeypatch.setenv("HOOK", KEY.hex())
     ground.plan(
         f"## TASK-001: note\n\n{NO_PROOF}\nOutput files: `n.txt`\n\n```text file=n.txt\nn\n```\n"

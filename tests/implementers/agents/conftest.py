@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import stand_in
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.context.brief import Brief
 from runner.implementers.agents import agent_session
 from runner.implementers.base import ImplementerContext, Mode
@@ -35,7 +35,7 @@ class Office:
         self.cancelled = threading.Event()
         self.log = folder / "logs" / "implementer.log"
         self.sandbox = NoSandbox()
-        self.settings = Settings(sandbox="none")
+        self.settings = settings_of(sandbox="none")
         self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         self.program = Path(stand_in.install(folder))
         monkeypatch.setattr(agent_session, "environment", lambda: self.environ)
@@ -46,7 +46,7 @@ class Office:
             pytest.skip("bubblewrap is not installed")
         read = (self.program, self.folder / "script.json", Path(stand_in.__file__))
         self.sandbox = choose_sandbox("bubblewrap", read)
-        self.settings = Settings(sandbox="bubblewrap")
+        self.settings = settings_of(sandbox="bubblewrap")
 
     def script(self, *attempts, **fields):
         """What the stand-in will do, attempt by attempt; the settings name it."""
@@ -54,9 +54,9 @@ class Office:
         task = {"attempts": attempts or [[]], **fields}
         path.write_text(json.dumps({"tasks": {"TASK-002": task}}))
         line = shlex.join([sys.executable, str(self.program), str(path)])
-        self.settings = Settings(
+        self.settings = settings_of(
             agent_command=line,
-            sandbox=self.settings.sandbox,
+            sandbox=self.settings.sandbox.kind,
             agent_env=("MY_LOGIN_TOKEN",),
             agent_files=(".my/login.json",),
             model_plan="planner",
@@ -66,7 +66,7 @@ class Office:
 
     def runs(self, line):
         """A person's own shell line instead of the stand-in."""
-        self.settings = Settings(agent_command=line, sandbox=self.settings.sandbox)
+        self.settings = settings_of(agent_command=line, sandbox=self.settings.sandbox.kind)
 
     def task(self, **fields):
         fields = {"outputs": ("src/app.py",), **fields}

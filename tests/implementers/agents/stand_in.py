@@ -1,6 +1,6 @@
 """An agent program of our own for tests: does what a script says, and talks as the real ones do.
 
-    agent_command = "python3 stand_in.py script.json"
+    agent.command = "python3 stand_in.py script.json"
 
 The script is JSON: for each task the steps of each attempt (the last goes on for all later ones);
 in plan mode it tells a plan that names the files which its steps write, or the plan of the script.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import acp_agent
 import pytest
+from settings_of import settings_of
 
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
@@ -66,8 +67,8 @@ def acp(office):
             script.write_text(json.dumps(steps))
             program = Path(acp_agent.__file__)
             line = shlex.join([sys.executable, str(program), str(script), str(self.heard_file)])
-            settings = {"sandbox": office.settings.sandbox, **settings}
-            office.settings = Settings(acp_command=line, **settings)
+            settings = {"sandbox": office.settings.sandbox.kind, **settings}
+            office.settings = settings_of(acp_command=line, **settings)
 
         def implement(self, mode=Mode.EXECUTE, task=None, **fields):
             chosen = choose(
@@ -310,7 +311,7 @@ def test_budget_and_circles_end_it(acp):
 
 
 def test_an_agent_that_is_not_there_is_told_before_it_begins(office):
-    office.settings = Settings(acp_command="no-such-agent --acp", sandbox="none")
+    office.settings = settings_of(acp_command="no-such-agent --acp", sandbox="none")
     chosen = choose(office.task(implementer="acp:mine"), office.settings)
     missing = chosen.lacks(office.sandbox, office.environ, office.tree)
     assert missing.message == "no-such-agent is not on PATH"
@@ -449,7 +450,7 @@ def test_names_are_agents_with_a_line_of_their_own():
     assert first_program('"un closed') == '"un'
     nobody = choose(replace(task, implementer="acp:mine"), Settings())
     assert isinstance(nobody, Finding)
-    assert "acp_command" in nobody.hint
+    assert "agent.acp_command" in nobody.hint
     assert isinstance(choose(replace(task, implementer="acp:"), Settings()), Finding)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from agents_provider import Provider, call
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.implementers.registry import choose
 from runner.model import Failure
 
@@ -49,7 +49,7 @@ def real(request, office, shelf):
     """The office, enclosed, with one of them on PATH."""
     office.enclosed()
     office.environ["PATH"] = f"{shelf / 'node_modules/.bin'}:{office.environ['PATH']}"
-    office.settings = Settings(sandbox="bubblewrap")
+    office.settings = settings_of(sandbox="bubblewrap")
 
     def implement():
         agent = choose(office.task(implementer=f"acp:{request.param}"), office.settings)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from agents_provider import Provider, call
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.implementers.agents.preset import PRESETS
 from runner.implementers.base import Mode
 from runner.model import Failure
@@ -137,7 +137,7 @@ def real(request, office, shelf, monkeypatch):
         for path, text in found.files.items():
             (office.home / path).parent.mkdir(parents=True, exist_ok=True)
             (office.home / path).write_text(text)
-        office.settings = Settings(
+        office.settings = settings_of(
             sandbox="bubblewrap", model_plan=found.model, model_execute=found.model
         )
         return found

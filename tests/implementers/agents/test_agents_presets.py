@@ -129,4 +129,4 @@ def test_a_program_that_is_not_there_says_how_to_get_it(office, name):
 def test_agent_needs_a_command():
     found = IMPLEMENTERS["agent"].for_task(Task("TASK-1", "x", 1, Spec("", "")), Settings())
     assert isinstance(found, Finding)
-    assert "agent_command" in found.hint
+    assert "agent.command" in found.hint

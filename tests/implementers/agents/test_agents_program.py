@@ -6,8 +6,8 @@ import threading
 import time
 
 import pytest
+from settings_of import settings_of
 
-from runner.config.settings import Settings
 from runner.implementers import call_pace
 from runner.implementers.agents.program import to_review
 from runner.implementers.base import Allowance, Mode
@@ -99,7 +99,7 @@ def test_a_login_in_the_tree_is_struck_out_and_refused_whatever_its_shape(office
 
 def test_without_a_sandbox_it_is_refused_unless_the_person_says_so(office):
     office.script([{"write": "a", "content": ""}])
-    office.settings = Settings(agent_command=office.settings.agent_command)  # sandbox = auto
+    office.settings = settings_of(agent_command=office.settings.agent.command)  # sandbox = auto
     office.sandbox = NoSandbox("bubblewrap is not installed")
     said = office.implement()
     assert said.failure is Failure.DETERMINISTIC
@@ -126,8 +126,10 @@ def test_in_the_sandbox_it_sees_its_own_home_alone_and_writes_the_tree(office):
 def test_in_plan_mode_the_sandbox_shows_the_tree_read_only(office):
     office.enclosed()
     office.script([{"write": "src/app.py", "content": ""}])
-    line = office.settings.agent_command
-    office.settings = Settings(agent_command=f"touch a; touch ~/b && {line}", sandbox="bubblewrap")
+    line = office.settings.agent.command
+    office.settings = settings_of(
+        agent_command=f"touch a; touch ~/b && {line}", sandbox="bubblewrap"
+    )
     said = office.implement(Mode.PLAN)
     assert office.files() == {}
     assert said.plan is not None
@@ -260,7 +262,7 @@ def test_it_ends_with_the_attempt(office):
 
 def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, monkeypatch):
     monkeypatch.setattr(call_pace, "_PACERS", {})
-    office.settings = Settings(
+    office.settings = settings_of(
         agent_command="echo started >> got; echo Done", sandbox="none", model_calls="1/hour"
     )
     assert office.implement().findings == ()
@@ -269,12 +271,14 @@ def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, 
     said = office.implement()
     assert time.monotonic() - began < 25
     assert messages(said) == ["agent was cancelled"]
-    assert office.told[-1].endswith("waiting to call the model, limited by model_calls = 1/hour")
+    assert office.told[-1].endswith("waiting to call the model, limited by model.calls = 1/hour")
     assert office.files() == {"got": "started\n"}
 
 
 def test_a_program_that_just_talks_is_understood_too(office):
-    office.settings = Settings(agent_command="cat > got; echo Hello; echo All good", sandbox="none")
+    office.settings = settings_of(
+        agent_command="cat > got; echo Hello; echo All good", sandbox="none"
+    )
     said = office.implement()
     assert said.summary == "All good"
     assert said.findings == ()
@@ -316,7 +320,7 @@ def test_a_household_that_a_killed_runner_left_is_removed(office):
 
 def test_a_plan_printed_as_plain_json_is_read(office):
     line = """echo '{"steps": ["Write"], "files": ["src/app.py"]}'"""
-    office.settings = Settings(agent_command=line, sandbox="none")
+    office.settings = settings_of(agent_command=line, sandbox="none")
     assert office.implement(Mode.PLAN).plan == TaskPlan(("Write",), ("src/app.py",))
 
 

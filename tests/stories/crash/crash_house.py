@@ -384,7 +384,6 @@ _WARM = (
     "git",
     "gitdb",
     "pydantic",
-    "pydantic_settings",
     "networkx",
     "markdown_it",
     "re2",

@@ -56,7 +56,7 @@ def lies_in_the_store_alone(workplace, where):
 
 def stop_at_effects(workplace, monkeypatch, tmp_path, shard, look):
     """Yield where each run was stopped, once another run has finished its work."""
-    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     planned(workplace, blocks={"shop.py": RIGHT["shop.py"], VISIBLE: RIGHT[VISIBLE]})
     saved = tmp_path / "saved"
     shutil.copytree(workplace.root, saved / "root", symlinks=True)
@@ -96,7 +96,7 @@ def test_held_out_files_are_in_the_store_or_landed_after_each_kill(
 
 @pytest.mark.parametrize("shard", range(2))
 def test_kept_files_are_in_the_store_alone_after_each_kill(workplace, monkeypatch, tmp_path, shard):
-    monkeypatch.setenv("RUNNER_HELD_OUT_LAND", "false")
+    monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_LAND", "false")
     look = lies_in_the_store_alone
     for where in stop_at_effects(workplace, monkeypatch, tmp_path, shard, look):
         look(workplace, where)

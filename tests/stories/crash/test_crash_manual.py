@@ -18,7 +18,7 @@ FILES = ("one.txt", "mine.txt", "staged.txt", "dirty.txt")
 def start(ground):
     """The graph with every kind of task, beside staged and unsaved work of the person's."""
     house = House.built(ground / "manual" / "start", WHOLE)
-    (house.repo / "runner.toml").write_text('commit = "manual"\n')
+    (house.repo / "runner.toml").write_text('git.commit = "manual"\n')
     (house.repo / "dirty.txt").write_text("as it was\n")
     house.git("add", "-A")
     house.git("commit", "-q", "-m", "settings")

@@ -24,7 +24,7 @@ class Published(House):
 
     @property
     def environment(self):
-        told = {"RUNNER_PUBLISH": "origin", "LOGNAME": "ada"}
+        told = {"RUNNER_GIT_PUBLISH": "origin", "LOGNAME": "ada"}
         return {**super().environment, **told}
 
     @classmethod

@@ -21,7 +21,7 @@ class PublishedAtEnd(Published):
 
     @property
     def environment(self):
-        return {**super().environment, "RUNNER_PUBLISH_AT": "end"}
+        return {**super().environment, "RUNNER_GIT_PUBLISH_AT": "end"}
 
     def copied(self, folder):
         return PublishedAtEnd(super().copied(folder).folder)

@@ -5,11 +5,11 @@ from functools import lru_cache
 from random import Random
 from types import SimpleNamespace
 
+from settings_of import settings_of
 from simulated_crew import SLOTS, SimulatedCrew
 from simulated_world import PLAN, PaperDrafts, PaperLander, PaperLog, PaperStaging, World
 
 from runner import effects
-from runner.config.settings import Settings
 from runner.errors import worst
 from runner.journal.events import TaskApproved, WriteReviewed
 from runner.journal.log import Journal
@@ -101,7 +101,7 @@ class Simulation:
 
     def _run(self, journal, named):
         world = self.world
-        settings = Settings(jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST)
+        settings = settings_of(jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST)
         text = world.plan.read_bytes()
         plan = read_plan(text, PLAN)
         tasks = {task.id: task for task in plan.tasks}

@@ -1,0 +1,76 @@
+"""The loading of settings: the layers of a run, validated or as they were kept.
+
+Later over earlier: the user's `~/.config/runner/runner.toml`, the repository's `runner.toml` or
+`[tool.runner]` in its pyproject.toml, environment `RUNNER_<TABLE>_<NAME>`, flags. Values are
+validated by pydantic, which takes long to import; so a validated result is kept by the digest of
+all inputs, and where nothing is set there is nothing to validate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from runner.config import layers, values
+from runner.config.paths import Places
+from runner.config.settings import Loaded, Settings, declarations
+from runner.lazy_module import lazy_module
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runner.config import merge_layers
+    from runner.extensions import registry
+    from runner.secrets import load_rules
+else:
+    load_rules = lazy_module("runner.secrets.load_rules")
+    registry = lazy_module("runner.extensions.registry")
+    merge_layers = lazy_module("runner.config.merge_layers")
+
+
+def load_settings(
+    root: Path,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    cache: Path | None = None,
+) -> Loaded:
+    """The settings that hold in `root`, where `cache` may keep the validated result.
+
+    Raises RunnerError that reports every mistake of every source together.
+    """
+    known = declarations().values()
+    given = layers.gather(root, Places.of(environ), environ, flags, known)
+    if all(values.is_plain(layer, known) for layer in given):
+        return _make_loaded(values.plainly_merged(given, known))
+    key = values.key_of(given, declarations())
+    found = values.read(cache, key)
+    if found is None:
+        found = merge_layers.merge_layers(given, declarations())
+        values.write(cache, key, found)
+    return _make_loaded(found)
+
+
+def _make_loaded(merged: values.MergedSettings) -> Loaded:
+    sources = dict.fromkeys(declarations(), "default") | dict(merged.sources)
+    settings = make_settings(values.to_field_types(merged.values))
+    take_up_secret_formats(settings)
+    registry.name_others(settings.build.extensions)
+    return Loaded(settings, sources, merged.notes)
+
+
+def make_settings(values_by_name: Mapping[str, Any]) -> Settings:
+    """Settings with these values, by name, and else the defaults."""
+    tables: dict[str, dict[str, Any]] = {}
+    for name, value in values_by_name.items():
+        table, _, own = name.rpartition(".")
+        tables.setdefault(table, {})[own] = value
+    whole = tables.pop("", {})
+    kinds: dict[str, Any] = {one.name: one.default_factory for one in fields(Settings)}
+    return Settings(**whole, **{name: kinds[name](**table) for name, table in tables.items()})
+
+
+def take_up_secret_formats(settings: Settings) -> None:
+    """Let the formats of these settings hold in this process: whatever it tells is redacted."""
+    if formats := (*settings.secret_formats, *settings.floor.secret_formats):
+        load_rules.add_shapes(formats)
