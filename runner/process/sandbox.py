@@ -144,7 +144,7 @@ def sandbox_of(settings: Settings, environ: Mapping[str, str]) -> Sandbox:
 
     Raises RunnerError where it cannot.
     """
-    held_out, own = settings.proof.held_out_dir, settings.sandbox.kind
+    held_out, own = settings.proof.held_out_dir, settings.sandbox
     hidden = (Places.of(environ).held_out, *map(expand_home, filter(None, (held_out,))))
     return choose_sandbox(own.kind, tuple(map(expand_home, own.read)), hidden)
 

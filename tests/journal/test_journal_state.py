@@ -31,6 +31,7 @@ from runner.journal.events import (
     WriteRejected,
     WriteReviewed,
 )
+from runner.journal.session_events import AuthorFinished
 from runner.journal.state import PersistentMap, RunState, fold
 from runner.journal.task_fold import fold_asked_anew
 from runner.journal.task_state import HeldWork, TaskState, Try, UnfinishedLanding
@@ -158,6 +159,19 @@ def test_held_work_keeps_its_proof_until_it_lands():
     assert approved.passed == held
     assert state_of(*waits, (LANDED, 1)).held is None
     assert state_of(*waits, (STARTED, 2)).held is None
+
+
+def test_a_test_author_gets_mutants_once_and_its_lines_keep_what_was_spent():
+    held = PASSED._replace(held="test-author", ref="refs/held", usage=Usage(2))
+    waits = TaskBlocked(Reason.TEST_AUTHOR, "its test author gets mutants")
+    author = AuthorFinished("agent", usage=Usage(5))
+    begun = (STARTED, 1), (held, 1), (waits, 1)
+    edited = STARTED._replace(spec=Spec(SPEC.what, "more contracts"))
+    again = state_of(*begun, (author, 0), (edited, 2))
+    assert (again.spent, again.mutants_returned) == (Usage(7), True)
+    assert state_of(*begun, (edited, 2)).spent == Usage()  # a person's edit begins anew
+    done = state_of(*begun, (author, 0), (edited, 2), (PASSED, 2), (DONE, 2))
+    assert not done.mutants_returned
 
 
 def test_a_stale_task_keeps_its_evidence_and_a_reopened_one_does_not():

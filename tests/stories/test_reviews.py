@@ -114,7 +114,7 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
 def test_a_reviewing_command_says_yes_or_why_not(workplace, calls):
     workplace.settle(
         'review.mode = "auto"\n'
-        'review.command = "grep -q \'+attempt 2\' || { echo want two; exit 1; }"\n'
+        "review.command = \"grep -q '+attempt 2' || { echo want two; exit 1; }\"\n"
     )
     planned(workplace, calls, command='cat "$RUNNER_BRIEF";' + WRITES)
     ended = run(workplace, "TASK-001")

@@ -115,7 +115,7 @@ def restrict_settings(settings: Settings) -> Settings:
     Landlock does not tell a loopback from other addresses, and knows no registries.
     """
     most = Network.NO if settings.sandbox.kind == "landlock" else Network.REGISTRIES
-    own = replace(settings.sandbox.kind, network=settings.network_for(most))
+    own = replace(settings.sandbox, network=settings.network_for(most))
     return replace(settings, sandbox=own)
 
 
