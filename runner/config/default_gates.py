@@ -72,7 +72,11 @@ def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
     found: dict[str, Declared] = {}
     recipes = dict(stack.recipes)
     made = {name: recipes.get(target, "") for target, name in _TARGETS}
-    for one in (*_for_agents(stack), *_scripts(stack), *_targets(stack), *_tools(stack)):
+    agents = (
+        *_script(stack, "agent:check", "check"),
+        *_script(stack, "agent:visual", "visual", "ui"),
+    )
+    for one in (*agents, *_scripts(stack), *_targets(stack), *_tools(stack)):
         if one.program != "make" and one.runs and re.search(one.runs, made.get(one.gate.name, "")):
             continue
         first = found.setdefault(one.gate.name, one)
@@ -81,11 +85,6 @@ def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
             other = f"make-{one.gate.name}" if program == "make" else program
             found.setdefault(other, replace(one, gate=replace(one.gate, name=other)))
     return tuple(found.values())
-
-
-def _for_agents(stack: Stack) -> Iterator[Declared]:
-    yield from _script(stack, "agent:check", "check")
-    yield from _script(stack, "agent:visual", "visual", "ui")
 
 
 def _scripts(stack: Stack) -> Iterator[Declared]:

@@ -15,7 +15,7 @@ import json
 import os
 import sys
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runner import __version__, effects
 from runner.config.layers import Layer, Origin
@@ -51,8 +51,7 @@ INSISTED = {"review.mode": "review.insisted", "review.plan": "review.plan_insist
 _REVIEWS = tuple(ReviewMode)
 
 
-@dataclass(frozen=True, slots=True)
-class MergedSettings:
+class MergedSettings(NamedTuple):
     """What all layers say together: JSON values, where each came from, and what did not count."""
 
     values: Mapping[str, object]
@@ -246,26 +245,17 @@ def write(cache: Path | None, key: str, merged: MergedSettings) -> None:
     """Keep a result; a cache that cannot be written to is done without."""
     if cache is None:
         return
-    document = {
-        "key": key,
-        "values": merged.values,
-        "sources": merged.sources,
-        "notes": merged.notes,
-    }
+    document = {"key": key, **merged._asdict()}
     try:
-        effects.make_folder(_file(cache, key).parent)
-        content = json.dumps(document).encode()
-        effects.write_file(_file(cache, key), content, mode=0o600, durable=False)
-        _drop_oldest(cache / _FOLDER)
+        file, content = _file(cache, key), json.dumps(document).encode()
+        effects.make_folder(file.parent)
+        effects.write_file(file, content, mode=0o600, durable=False)
+        files = sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for oldest in files[:-_MOST_KEPT]:
+            effects.unlink(oldest)
     except OSError:
         return
 
 
 def _file(cache: Path, key: str) -> Path:
     return cache / _FOLDER / f"{key[:32]}.json"
-
-
-def _drop_oldest(folder: Path) -> None:
-    files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in files[_MOST_KEPT:]:
-        effects.unlink(path)
