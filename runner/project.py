@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.config.loading import load_settings
-from runner.config.paths import Places, expand_home, name_plan
+from runner.config.paths import Places, expand_home
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
 from runner.lazy_dataclass import dataclass
@@ -21,6 +21,7 @@ from runner.repo.head import (
     describe_ongoing,
     find_git,
     find_project,
+    name_plan,
     read_head,
 )
 from runner.text.display import display

@@ -18,6 +18,7 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 CODE = str(messages.ROOT / "runner") + "/"
 OTHER_TOOLS = (
     "app/write/hold_out.py",
+    "commands/parser.py",
     "writes/compile_check.py",
     "writes/project_compile.py",
     "writes/sast_report.py",
@@ -31,7 +32,7 @@ def find_unknown(recorded):
     patterns = []
     for one in messages.messages():
         pieces = HOLE.split(one.text)
-        if len(WORD.findall(" ".join(pieces))) > 1:
+        if WORD.search(" ".join(pieces)):
             pattern = re.compile(".*?".join(map(re.escape, pieces)), re.DOTALL)
             patterns.append((max(pieces, key=len).strip(), pattern))
     return [

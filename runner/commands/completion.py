@@ -11,14 +11,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.config.paths import name_plan
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.operations.row import flag
 from runner.operations.table import TABLE, TOP, TOPICS, all_operations, children
 from runner.plan.task_ids import heading_of
-from runner.repo.head import PLANS, find_project
+from runner.repo.head import PLANS, find_project, name_plan
 
 if TYPE_CHECKING:
     import argparse

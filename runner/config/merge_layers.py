@@ -215,7 +215,7 @@ def _find_retired(one: _Opened) -> list[str]:
     if str(one.values.get("proof.mutation", "")).strip().lower() != "strict":
         return []
     instead = 'is deprecated and means "warn": set proof.assurance = "independent" instead'
-    return [f'{one.where(["proof.mutation"])}: mutation = "strict" {instead}']
+    return [f'{one.where(["proof.mutation"])}: proof.mutation = "strict" {instead}']
 
 
 def _find_old_names(one: _Opened) -> list[str]:

@@ -68,11 +68,6 @@ def expand_home(path: str) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - see above
 
 
-def name_plan(environ: Mapping[str, str]) -> str:
-    """The plan that the environment names, also by the variable's old name; empty for none."""
-    return environ.get("RUNNER_BUILD_TASK_GRAPH") or environ.get("RUNNER_TASK_GRAPH") or ""
-
-
 def _home(environ: Mapping[str, str]) -> Path:
     home = environ.get("HOME", "")
     return Path(home) if home.startswith("/") else Path.home()

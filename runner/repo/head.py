@@ -7,10 +7,14 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
 OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"
@@ -281,3 +285,8 @@ def _ask_head(folders: Folders) -> Head:
     if ref:
         return _symbolic(folders, ref, commit)
     return Head(None, commit, detached=True, git_dir=folders.git, common_dir=folders.common)
+
+
+def name_plan(environ: Mapping[str, str]) -> str:
+    """The plan that the environment names, also by the variable's old name; empty for none."""
+    return environ.get("RUNNER_BUILD_TASK_GRAPH") or environ.get("RUNNER_TASK_GRAPH") or ""

@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 
 from gates_bench import a_bench, a_task, own_check
+from settings_of import settings_of
 
 from runner.gates import coverage, coverage_gate, shim
 from runner.gates.base import Check, Fitted
@@ -65,7 +66,7 @@ class Yard:
         self.context = replace(
             self.context,
             task=a_task(**fields),
-            settings=replace(self.context.settings, **(settings or {})),
+            settings=settings_of(**settings) if settings else self.context.settings,
             changes=tuple(map(self._change, self.before)),
             before=lambda path: self.before.get(path, self.held.get(path)),
         )

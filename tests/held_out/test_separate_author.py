@@ -31,7 +31,7 @@ def gates(*, contracts=(), note="", **more):
     told = {
         "settings": Settings(),
         "task": a_task(test_contracts=contracts),
-        "by_person": False,
+        "origin": SimpleNamespace(by_person=False),
         "cancelled": Event(),
         "proofs": (proof,),
         "changes": (change,),
@@ -55,7 +55,7 @@ def test_mutants_that_no_test_notices_are_told_by_place_and_line():
     ("more", "found"),
     [
         ({"settings": settings_of(mutation="off")}, 0),
-        ({"by_person": True}, 0),
+        ({"origin": SimpleNamespace(by_person=True)}, 0),
         ({"contracts": (CONTRACT,)}, 0),  # the visible contract noticed all of them
         ({"contracts": (CONTRACT,), "note": "not noticed: app.py:2"}, 1),
         ({"contracts": (CONTRACT,), "note": "not noticed: app.py:5; no time"}, 0),

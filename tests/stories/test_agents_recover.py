@@ -196,7 +196,7 @@ def test_what_was_used_is_said_wherever_somebody_looks_and_in_the_manifest(workp
     assert (said["kind"], said["exit"]) == ("manifest", 0)
     assert said["usage"]["toolCalls"] == 8
     assert said["headAfter"] == workplace.head
-    assert said["settings"]["review"] == "off"
+    assert said["settings"]["review.mode"] == "off"
     (task,) = said["tasks"]
     assert (task["id"], task["status"]) == ("TASK-001", "DONE")
     assert [one["ending"] for one in task["attempts"]] == ["failed", "passed"]

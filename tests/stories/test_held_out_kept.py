@@ -117,7 +117,7 @@ def test_no_repository_decides_where_the_files_go(workplace, monkeypatch):
     workplace.write({"runner.toml": "proof.held_out_land = false\n"})
     planned(workplace)
     shown = workplace.runner("settings").said
-    assert "runner.toml:1: held_out_land is ignored: only your own settings" in shown
+    assert "runner.toml:1: proof.held_out_land is ignored: only your own settings" in shown
 
 
 # --- other tasks ----------------------------------------------------------------------

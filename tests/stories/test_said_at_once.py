@@ -188,7 +188,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
     steps = [line for line in said.splitlines() if line.startswith("  next: ")]
     for id_, step in zip(("TASK-001", "TASK-002"), steps, strict=True):
         assert f"BLOCKED {id_} (checks): {too_large}" in said
-        way = f"raise proposal_file_size (50MB) in your settings; then `runner retry {id_}`"
+        way = f"raise limits.proposal_file_size (50MB) in your settings; then `runner retry {id_}`"
         assert way in step
 
 

@@ -33,7 +33,6 @@ from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.inspect.view import View
-from runner.config.paths import name_plan
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.builder import BuildFacts, CommandExit, IssueTask
 from runner.extensions.bridge.comment_text import is_branch_of
@@ -54,6 +53,7 @@ from runner.process.own_command import (
 from runner.project import BUILD, JOURNAL, Project
 from runner.repo.clone import ORIGIN, make_clone, make_refusal, switch_branch, take_branch_back
 from runner.repo.commit import commit_tree
+from runner.repo.head import name_plan
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.run.landing.git_locks import move_branch, prepare_index

@@ -170,7 +170,7 @@ def remove_person(store: Store, name: str, doer: Doer) -> None:
 
 def _require_role(role: str) -> None:
     if role not in ROLES:
-        raise RunnerError(f"unknown role {role!a}", hint=", ".join(ROLES))
+        raise RunnerError(f"unknown role {role!a}", hint=f"roles: {', '.join(ROLES)}")
 
 
 def _require_other(name: str, doer: Doer) -> None:

@@ -401,10 +401,6 @@ def _let_end(client: Client) -> None:
         client.wire.end()
 
 
-if __name__ == "__main__":
-    sys.exit(main(os.environ))
-
-
 @dataclass(frozen=True, slots=True)
 class PermissionQuestion:
     """One question."""
@@ -536,3 +532,7 @@ def _by_rules(asked: PermissionQuestion, kind: str) -> str:
         if word.permit is not Permit.ALLOW:
             return f"{word} does not allow it"
     return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

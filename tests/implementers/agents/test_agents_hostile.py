@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from settings_of import settings_of
 
 from runner import effects
 from runner.implementers import registry
@@ -100,8 +101,10 @@ def test_a_login_that_is_spelt_by_escapes_is_said_and_recorded_nowhere(office):
     office.environ["MY_LOGIN_TOKEN"] = TOKEN
     lines = office.folder / "lines"
     lines.write_text("\n".join(say(TOKEN)) + "\n")
-    office.settings = replace(
-        office.settings, agent_command=f"cat {lines}", agent_env=("MY_LOGIN_TOKEN",)
+    office.settings = settings_of(
+        agent_command=f"cat {lines}",
+        agent_env=("MY_LOGIN_TOKEN",),
+        sandbox=office.settings.sandbox.kind,
     )
     said = office.implement()
     assert "it is [REDACTED" in said.summary
