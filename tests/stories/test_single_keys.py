@@ -147,13 +147,13 @@ def test_a_task_or_a_run_is_given_to_whoever_reviews_and_says_so(workplace):
 @pytest.mark.parametrize(
     ("fields", "files", "own", "why"),
     [
-        ((), {}, "", "no reviewer is set; set review_command"),
+        ((), {}, "", "no reviewer is set; set review.command"),
         (("Review: prompt",), {}, 'review.command = "true"\n', "the plan sets Review: prompt"),
         (
             (),
             {"runner.toml": 'review.mode = "prompt"\n'},
             'review.command = "true"\n',
-            "this repository's settings have review = prompt",
+            "this repository's settings have review.mode = prompt",
         ),
     ],
 )
