@@ -100,16 +100,17 @@ _PLACES = """\
 Later places override earlier ones:
 
 1. your own settings, `~/.config/runner/runner.toml`
-2. the repository's `runner.toml`, or `[tool.runner]` in `pyproject.toml`; it can tighten only
+2. the repository's `runner.toml`, or `[tool.runner]` in `pyproject.toml`; the column "who"
+   limits it
 3. environment variables, such as `RUNNER_BUILD_JOBS=2`
 4. options of the command
 
 `limits.soft_seconds` is `soft_seconds` in the table `[limits]`; its environment variable is
-`RUNNER_LIMITS_SOFT_SECONDS`. Names without a table are old. The runner still reads them, with one
-line about the file.
+`RUNNER_LIMITS_SOFT_SECONDS`. Old names without a table still work; the runner prints one note
+for each file.
 
-`runner settings` shows what differs from the default, and its source. `runner settings --all` shows
-the rest, `--from-repository` what this clone sets.
+`runner settings` shows each value that differs from the default, and its source. `--all` shows
+every setting. `--from-repository` shows what the repository's own file sets.
 
 ```toml
 [build]
@@ -127,8 +128,15 @@ pattern = "git push *"
 action = "deny"
 ```
 
-In the tables below, "you" means that a repository cannot set it, and "less" that it cannot set more
-than you do. "Rare" settings are rarely needed.
+The column "who" says what a repository may set:
+
+- empty: any value
+- less: no more than you do
+- stricter: it may only tighten
+- you: nothing; only your own settings, the environment or an option
+- your file: nothing; only `~/.config/runner/runner.toml`
+
+"rare" marks settings that most projects leave at the default.
 
 """
 
@@ -183,11 +191,15 @@ def _explanations(kind: type) -> dict[str, str]:
         for node in ast.parse(inspect.getsource(inspect.getmodule(kind))).body
         if isinstance(node, ast.ClassDef) and node.name == kind.__name__
     )
-    found = {}
-    for before, node in pairwise(body):
-        named = isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
-        if named and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            found[before.target.id] = " ".join(str(node.value.value).split())
+    found, last = {}, ""
+    for before, node in pairwise((*body, None)):
+        if not isinstance(before, ast.AnnAssign) or not isinstance(before.target, ast.Name):
+            continue
+        name = before.target.id
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found[name], last = " ".join(str(node.value.value).split()), name
+        elif last:
+            found[name] = f"See `{last}`."
     return found
 
 

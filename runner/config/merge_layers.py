@@ -129,7 +129,7 @@ def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
             raise RunnerError(
                 f"{name} is set twice: {' and '.join(places)}",
                 where=places[1],
-                hint=f"keep one of them, as {name}",
+                hint=f"keep {name} and remove the other",
             )
         written[name] = key
         values[name] = found[key[0]] if len(key) == 1 else found[key[0]][key[1]]
@@ -226,9 +226,9 @@ def _find_old_names(one: _Opened) -> list[str]:
         now = variables_of(one.known[name])[0] if is_variable and name in one.known else name
         word = ".".join(written)
         if word.replace("-", "_") != now:
-            pairs.append(f"{word} is now {now}")
+            pairs.append(f"{word} to {now}")
     where = one.layer.path or "environment"
-    return [f"{where}: old setting names: {', '.join(pairs)}"] if pairs else []
+    return [f"{where}: rename old settings: {', '.join(pairs)}"] if pairs else []
 
 
 def _find_reserved(one: _Opened) -> frozenset[str]:

@@ -69,12 +69,12 @@ class BudgetSettings:
     tool_calls: int | None = setting(None, BOUND)
     """Tool calls of a task; none: no limit."""
     attempt_minutes: float | None = setting(None, BOUND)
-    """Minutes of one attempt, and so on: limits beside those of the task."""
+    """Minutes of one attempt; tokens, dollars and tool calls likewise. None: no limit."""
     attempt_tokens: int | None = setting(None, BOUND)
     attempt_dollars: float | None = setting(None, BOUND)
     attempt_tool_calls: int | None = setting(None, BOUND)
     run_minutes: float | None = setting(None, BOUND)
-    """Minutes of a run, all its tasks together, and so on."""
+    """Minutes of a run, all its tasks together; the others likewise. None: no limit."""
     run_tokens: int | None = setting(None, BOUND)
     run_dollars: float | None = setting(None, COMMON, BOUND)
     run_tool_calls: int | None = setting(None, BOUND)
@@ -126,6 +126,7 @@ class LimitSettings:
     hard_seconds: float = setting(30 * MINUTE, "Seconds", COMMON)
     """A command is ended after this."""
     gate_seconds: float = setting(300, "Seconds", COMMON)
+    """A gate is ended after this; `types` and `lint` have their own."""
     types_seconds: float = setting(120, "Seconds")
     lint_seconds: float = setting(60, "Seconds")
     processes: int = setting(4096, OWN)
@@ -163,11 +164,11 @@ class ProofSettings:
     strict_contracts: bool = setting(False)
     """Whether code needs a test contract, and a task of type api or data a contract."""
     require_proof: str = setting("agents", "always|agents|never", COMMON)
-    """Whose work a command must prove: `agents` (also commands and models), `always` or `never`."""
+    """Whose work needs a proof by a command: `agents` (and models, commands), `always`, `never`."""
     require_contracts: str = setting("api", "ContractKinds")
     """Written types of tasks that need Contracts: `api`, `api,data` or `none`."""
     assurance: str = setting("tests", "tests|independent", COMMON)
-    """The grade below which work of agents waits for a person: `tests` or `independent`."""
+    """The grade below which work of agents, models and commands waits: `tests` or `independent`."""
     strict: bool = setting(False)
     """Whether a failure that was there before a change refuses it too."""
     coverage_missing: str = setting("warn", "warn|fail")
@@ -177,19 +178,18 @@ class ProofSettings:
     default_gates: bool = setting(True, COMMON)
     """Whether the gates that the repository declares about itself hold where none are set."""
     red_first: str = setting("auto", "auto|always|never", COMMON)
-    """Whether a test must fail without the change: `auto` (asks about new work of agents), `always`
-    (refuses) or `never`. A task's own Red first wins."""
+    """Whether a test must fail without the change: `auto` (asks about new work of agents,
+    commands and models), `always` (refuses) or `never`. A task's own Red first wins."""
     held_out_land: bool = setting(True, OWN)
-    """Whether held-out files land with their task; no repository may publish or withhold them."""
+    """Whether held-out files land in the commit of their task; `false`: they stay in the store."""
     held_out_rounds: int = setting(3)
     """Failed held-out proofs that go back to the implementer before a person is asked."""
     test_visibility: str = setting("held-out", "held-out|visible")
-    """What tests of a separate author are: `held-out`, or `visible` to the implementer, which may
-    not change them."""
+    """Tests of a separate author: `held-out`, or `visible` to the implementer (read-only)."""
     mutation: str = setting("warn", "Mutation", COMMON)
     """Whether mutants of what agents, commands and models wrote are tried: `off` or `warn`."""
     regression: str = setting("repair", "repair|halt")
-    """What a change does that breaks another task: `repair` (the next attempt's) or `halt`."""
+    """A change that breaks another task: `repair` (the next attempt must fix it) or `halt`."""
     changed_dependents: str = setting("transitive", "direct|transitive")
     """How far a change is traced: `direct` or `transitive` dependents."""
     conservative: bool = setting(False)
@@ -227,7 +227,7 @@ class ModelSettings:
     escalate: tuple[str, ...] = setting((), "ModelNames", COMMON, old="model_escalate")
     """Models that write, from small to strong: the next one after each failed proof."""
     review: str = setting("", "ModelName", COMMON, old="model_review")
-    """The model that reviews where review is `auto` and no `review_command` is set."""
+    """The model that reviews where `review.mode` is `auto` and `review.command` is not set."""
     draft: str = setting("", "ModelName", old="model_draft")
     """The model that drafts plans, or the agent program; none: the one that plans."""
     base_url: str = setting("", "ServerAddress", COMMON, OWN, old="model_base_url")
@@ -243,17 +243,17 @@ class ReviewSettings:
     """Who reviews changes and plans."""
 
     mode: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="review")
-    """What the person chose; none: see `review_of`."""
-    insisted: bool = False
-    """Whether `review` comes from environment or flag, which alone loosen what others ask."""
+    """Who reviews changes: `prompt` (you), `auto` (`review.command` or `model.review`) or `off`;
+    none: you on a terminal, else nobody."""
     at: str = setting("proof", "proof|write", old="review_at")
     """`proof`: once a task, of proven bytes; `write`: before the compile step of each write."""
     plan: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="plan_review")
-    """Who approves such a plan; none: `prompt` on a terminal, else `off`."""
-    plan_insisted: bool = False
-    """Whether `plan_review` comes from environment or flag."""
+    """Who approves a plan that an agent writes first; none: `prompt` on a terminal, else `off`."""
     command: str = setting("", COMMON, OWN, old="review_command")
-    """What reviews a diff where review is `auto`: exit 0 approves, else it says why not."""
+    """What reviews a diff where `review.mode` is `auto`: exit 0 approves, else it says why not."""
+    insisted: bool = False
+    plan_insisted: bool = False
+    """Whether `mode` and `plan` come from environment or flag, which alone loosen the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ class SandboxSettings:
     network: Network = setting(Network.YES, "Reach", COMMON, OWN)
     """The most that any command may reach, whatever plan and gates ask for."""
     registries: tuple[str, ...] = setting((), "Hosts", COMMON, FLOOR)
-    """More hosts that `Network: registries` reaches, beside the usual ones."""
+    """More hosts that `Network: registries` reaches. In a repository's settings: the only hosts."""
     pass_env: tuple[str, ...] = setting((), "Names", COMMON, OWN)
     """Names of more environment variables that commands get."""
     secrets: tuple[str, ...] | None = setting(None, "Names", COMMON, OWN)

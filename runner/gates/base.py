@@ -410,7 +410,7 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
         return f"the {own:g} s set for the gate"
     # as `seconds_for` of the settings has it
     setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
-    return f"Timeout in the task, or {setting or 'gate_seconds'} in the settings"
+    return f"Timeout in the task, or limits.{setting or 'gate_seconds'} in the settings"
 
 
 def _bounds(check: Check, context: GateContext) -> CommandBounds:

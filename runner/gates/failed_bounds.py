@@ -103,22 +103,22 @@ def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
 def _memory(bounds: CommandBounds) -> str:
     return _limit(
         bounds.memory and f"memory limit is {format_size(bounds.memory)}",
-        "Uses: memory 4GB in the task, or memory",
+        "limits.memory (or Uses: memory 4GB in the task)",
     )
 
 
 def _processes(bounds: CommandBounds) -> str:
     held = bounds.processes and f"limit is {bounds.processes} processes and threads"
-    return _limit(held, "processes")
+    return _limit(held, "limits.processes")
 
 
 def _file_size(bounds: CommandBounds) -> str:
     held = bounds.file_size and f"file size limit is {format_size(bounds.file_size)}"
-    return _limit(held, "file_size")
+    return _limit(held, "limits.file_size")
 
 
 def _limit(held: str | int | None, setting: str) -> str:
-    return f"its {held}; to raise it: {setting} in your own settings" if held else ""
+    return f"its {held}; to raise it, set {setting} in your own settings" if held else ""
 
 
 # --- the sandbox ----------------------------------------------------------------------

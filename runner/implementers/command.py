@@ -94,7 +94,7 @@ def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
     return {
         Ended.IDLE: (
             f"printed nothing for {limits.idle:g} seconds and was ended",
-            "make it print progress, or raise idle_seconds",
+            "make it print progress, or raise limits.idle_seconds in the settings",
         ),
         Ended.HARD: (f"took longer than {limits.hard:g} seconds and was ended", longer),
         Ended.CANCELLED: ("was cancelled", ""),
@@ -191,7 +191,7 @@ class CommandLine:
         return Finding(
             CHECK,
             f"{task.id} has no Command, and the settings have none",
-            hint="add - Command: `…`, or set command in the settings",
+            hint="add - Command: `…`, or set build.command in the settings",
         )
 
     def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:

@@ -85,7 +85,7 @@ def _secrets(
         if name in leased:
             continue
         if permitted is not None and name not in permitted:
-            yield Reason.SECRET, f"secret {name} is not in the secrets of your settings"
+            yield Reason.SECRET, f"secret {name} is not listed in sandbox.secrets of your settings"
         elif not environ.get(name):
             yield Reason.SECRET, f"secret {name} is not set in the environment"
 

@@ -152,7 +152,7 @@ examples:
         "look:execute_doctor",
         (
             JSON,
-            flag("--remote", "also check the remote of `publish`"),
+            flag("--remote", "also check the remote of `git.publish`"),
             flag("--repository", "describe this repository, as committed"),
             PLAN,
         ),
@@ -161,7 +161,7 @@ examples:
         examples="""\
 examples:
   runner doctor            exit 0, or 3 if something required is missing
-  runner doctor --remote   also check that the runner can push to the remote (`publish`)
+  runner doctor --remote   also check that the runner can push to the remote (`git.publish`)
   runner doctor --repository
                            stack, builds, tests, gates, packages, owners, imports, hot files
   runner doctor --json
@@ -249,12 +249,12 @@ examples:
         "settings",
         "show settings, their values and their sources",
         "look:execute_settings",
-        (flag("--all", "the rest, too"), flag("--from-repository", "what this clone sets"), JSON),
+        (flag("--all", "also defaults"), flag("--from-repository", "only the repository's"), JSON),
         output="settings",
         examples="""\
 examples:
   runner settings                     what differs from the default
-  runner settings --from-repository   what this clone changes
+  runner settings --from-repository   only what the repository's file sets
   RUNNER_BUILD_JOBS=2 runner settings --json
 """,
     ),

@@ -36,9 +36,9 @@ else:
 
 WORDS = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
 _HINTS = {
-    "bubblewrap": ", or set sandbox.kind = none in your own settings",
-    "seatbelt": "seatbelt exists only on macOS; set sandbox.kind = auto in your own settings",
-    "landlock": " and set sandbox.kind = auto in your own settings",
+    "bubblewrap": ', or set sandbox.kind = "none" in your own settings',
+    "seatbelt": 'seatbelt exists only on macOS; set sandbox.kind = "auto" in your own settings',
+    "landlock": ' and set sandbox.kind = "auto" in your own settings',
 }
 # user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
 # and Debian's, whose AppArmor wants a profile with `userns` of each program that makes one.

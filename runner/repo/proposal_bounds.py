@@ -87,7 +87,7 @@ class ProposalBounds:
                 "",
                 f"the task added or changed {len(paths):,} files; the limit is {self.files:,}",
                 "add generated files to .gitignore, write fewer files, or raise "
-                "proposal_files in your settings",
+                "limits.proposal_files in your settings",
             )
         total, top = 0, os.fsencode(tree)
         for path in paths:

@@ -20,7 +20,7 @@ MEANING = {
     ExitCode.USAGE: "usage, plan or settings are wrong",
     ExitCode.PERSON: "needs your input",
     ExitCode.REGRESSION: "the run stopped at a regression",
-    ExitCode.STOPPED: "a budget or a loop limit stopped the run",
+    ExitCode.STOPPED: "a budget was used up, or attempts repeated themselves",
     ExitCode.CONFLICT: "files or the plan changed during the run",
     ExitCode.BUG: "a bug; the journal is intact, run again",
     ExitCode.INTERRUPTED: "interrupted; run again to continue",

@@ -71,7 +71,7 @@ def review_by_agent(
     agent = chosen[0] if chosen else None
     if not isinstance(agent, Reviewer):
         message = "review is auto, but this task's implementer cannot review"
-        hint = "set review.command in your own settings, or review.mode = prompt"
+        hint = 'set review.command in your own settings, or review.mode = "prompt"'
         return WorkResult(findings=(Finding(CHECK, message, hint=hint),))
     return agent.review(assignment.brief, _review_context(assignment, site), text, is_plan=is_plan)
 
@@ -100,7 +100,7 @@ _ENCLOSED = (
     "it runs in the sandbox, in the task's tree: use the full path of its program, "
     "and add its folder to sandbox.read in your own settings"
 )
-_HINT = "set review.command or model.review (for agents) in your settings, or review.mode = prompt"
+_HINT = 'set review.command or model.review (agents) in your settings, or review.mode = "prompt"'
 
 
 def review_of(

@@ -262,10 +262,10 @@ def test_an_agent_program_that_is_not_there_is_missing_with_the_way_to_get_it(gr
 
 def test_the_program_that_reviews_is_looked_for(ground, monkeypatch):
     a_ground(ground, "A")
-    assert found(ground.runner("doctor", "--json"), "review_command") == []
+    assert found(ground.runner("doctor", "--json"), "review.command") == []
     for line, state in (("/no/such -x", "missing"), ("A=1 git diff", "ok"), ("{ true; }", "note")):
         monkeypatch.setenv("RUNNER_REVIEW_COMMAND", line)
-        assert [one[0] for one in found(ground.runner("doctor", "--json"), "review_command")] == [
+        assert [one[0] for one in found(ground.runner("doctor", "--json"), "review.command")] == [
             state
         ]
 

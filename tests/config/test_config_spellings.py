@@ -58,17 +58,17 @@ def test_old_names_are_read_with_one_line_about_the_file(load, old, new, name, v
     assert load(new).notes == ()
     assert load(new).value_of(name) == load(old).value_of(name) == value
     (note,) = load(old).notes
-    assert note.startswith("~/.config/runner/runner.toml: old setting names: ")
-    assert note.endswith(f" is now {name}")
+    assert note.startswith("~/.config/runner/runner.toml: rename old settings: ")
+    assert note.endswith(f" to {name}")
 
 
 def test_all_old_names_of_a_file_or_of_the_environment_share_a_line(load):
     loaded = load("jobs = 2\nagents = 2\n", environ={"RUNNER_JOBS": "3", "RUNNER_AGENTS": "3"})
-    of_file, of_environment = (note.partition(": old setting names: ") for note in loaded.notes)
+    of_file, of_environment = (note.partition(": rename old settings: ") for note in loaded.notes)
     assert of_file[0] == "~/.config/runner/runner.toml"
-    assert of_file[2] == "jobs is now build.jobs, agents is now build.agents"
+    assert of_file[2] == "jobs to build.jobs, agents to build.agents"
     assert of_environment[0] == "environment"
-    assert "RUNNER_JOBS is now RUNNER_BUILD_JOBS, RUNNER_AGENTS is now" in of_environment[2]
+    assert "RUNNER_JOBS to RUNNER_BUILD_JOBS, RUNNER_AGENTS to" in of_environment[2]
     assert loaded.settings.build.jobs == 3
     assert loaded.sources["build.jobs"] == "environment RUNNER_JOBS"
 

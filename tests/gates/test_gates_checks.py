@@ -146,7 +146,7 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     assert proof.verdict is Verdict.FAIL
     assert finding.message == message
     assert finding.hint == (
-        "raise its time limit: Timeout in the task, or gate_seconds in the settings"
+        "raise its time limit: Timeout in the task, or limits.gate_seconds in the settings"
     )
 
 
@@ -170,7 +170,7 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
 @pytest.mark.parametrize(
     ("name", "seconds", "where"),
     [
-        ("types", 0.0, "Timeout in the task, or types_seconds in the settings"),
+        ("types", 0.0, "Timeout in the task, or limits.types_seconds in the settings"),
         ("slow", 0.3, "the 0.3 s set for the gate"),
     ],
 )

@@ -20,7 +20,9 @@ HELD = CommandBounds(
     file_size=8 * 1024**3,
 )
 NET = "the sandbox limits it to network no; if it needs more: Network: yes in the task"
-MEMORY = "its memory limit is 300MB; to raise it: Uses: memory 4GB in the task"
+MEMORY = (
+    "its memory limit is 300MB; to raise it, set limits.memory (or Uses: memory 4GB in the task)"
+)
 WRITE = "the sandbox allows writes only in the project's folder"
 SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
 
@@ -46,10 +48,13 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
             "BlockingIOError: [Errno 11] Resource temporarily unavailable",
             "its limit is 4096 processes",
         ),
-        ("RuntimeError: can't start new thread", "to raise it: processes in your own settings"),
+        (
+            "RuntimeError: can't start new thread",
+            "to raise it, set limits.processes in your own settings",
+        ),
         (
             "OSError: [Errno 27] File too large",
-            "its file size limit is 8GB; to raise it: file_size",
+            "its file size limit is 8GB; to raise it, set limits.file_size",
         ),
         ("No such file or directory: '/home/ada/.ssh/id'", SSH),
         ("cat: /home/ada/.ssh/id: No such file or directory", SSH),

@@ -93,7 +93,9 @@ def test_what_is_missing_is_told_all_at_once():
 def test_a_secret_that_the_person_does_not_give_is_missing():
     task = a_task(requires=(Requirement("secret", "STRIPE_KEY"),))
     unmet = find_unmet_requirements(task, {"STRIPE_KEY": "x"}, everything, permitted=("OTHER",))
-    assert unmet == ((Reason.SECRET, "secret STRIPE_KEY is not in the secrets of your settings"),)
+    assert unmet == (
+        (Reason.SECRET, "secret STRIPE_KEY is not listed in sandbox.secrets of your settings"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(fresh_choice, clos
     with pytest.raises(RunnerError, match="No permissions") as caught:
         choose_sandbox("bubblewrap")
     assert "apt-get" not in caught.value.hint
-    assert caught.value.hint.endswith(", or set sandbox.kind = none in your own settings")
+    assert caught.value.hint.endswith(', or set sandbox.kind = "none" in your own settings')
 
 
 @pytest.mark.parametrize(

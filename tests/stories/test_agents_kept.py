@@ -149,8 +149,8 @@ def test_the_limit_that_ends_it_is_named_by_its_setting(workplace, monkeypatch):
     one_task(workplace, fields=["Budget: $2, 1000 tokens"])
     assert workplace.run().code == 0
     left = script.attempts()[0][1].left
-    assert left.to_raise("tool_calls") == "raise attempt_tool_calls in your settings"
-    assert left.to_raise("tokens") == "raise run_tokens in your settings"
+    assert left.to_raise("tool_calls") == "raise budget.attempt_tool_calls in your settings"
+    assert left.to_raise("tokens") == "raise budget.run_tokens in your settings"
     assert left.to_raise("dollars") == "raise the task's Budget"
 
 

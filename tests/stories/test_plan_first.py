@@ -209,7 +209,7 @@ def test_no_plan_is_paid_for_that_nobody_would_read(planned, calls):
     shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
     ended = run(shop, "--plan-review", "auto")
     assert (ended.code, modes(calls)) == (3, [])
-    assert "set review.command or [model] review in your own settings" in ended.said
+    assert "set review.command or model.review in your own settings" in ended.said
     shop.runner("approve", "1")
     assert run(shop).code == 0
     assert modes(calls) == ["plan", "execute"]

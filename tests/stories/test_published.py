@@ -35,7 +35,7 @@ def test_a_run_that_needs_a_person_tells_them_once(workplace, monkeypatch, tmp_p
     assert (said["kind"], said["exit"], said["project"]) == ("attention", 5, "shop")
     assert said["blocked"][0]["id"] == "TASK-001"
     assert said["blocked"][0]["draft"] == DRAFT
-    assert said["meaning"] == "a budget or a loop limit stopped the run"
+    assert said["meaning"] == "a budget was used up, or attempts repeated themselves"
 
 
 def test_nobody_is_told_of_what_went_well(workplace, monkeypatch, tmp_path):

@@ -17,7 +17,7 @@ openssl req -newkey rsa:3072 -nodes -subj "/CN=runner cluster" -keyout key.pem -
 openssl x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days "$days" \
     -out cert.pem
 rm -f request.pem
-echo "keep ca-key.pem off the cluster; in ~/.config/runner/runner.toml:"
-echo "dask_tls_ca = \"$PWD/ca.pem\""
-echo "dask_tls_cert = \"$PWD/cert.pem\""
-echo "dask_tls_key = \"$PWD/key.pem\""
+echo "keep ca-key.pem off the cluster; add to [cluster] in ~/.config/runner/runner.toml:"
+echo "tls_ca = \"$PWD/ca.pem\""
+echo "tls_cert = \"$PWD/cert.pem\""
+echo "tls_key = \"$PWD/key.pem\""

@@ -134,11 +134,11 @@ def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnost
     if found is None:
         hint = "set its absolute path in your own settings"
         state = State.MISSING if "/" in name else State.NOTE  # the shell has words of its own
-        yield Diagnostic("review_command", state, f"program not found: {name}", hint)
+        yield Diagnostic("review.command", state, f"program not found: {name}", hint)
         return
     text = f"{name} ({found}); it runs sandboxed, in the task's tree"
     hint = "" if project.settings.sandbox.read else "to let it read other folders: sandbox.read"
-    yield Diagnostic("review_command", State.OK, text, hint)
+    yield Diagnostic("review.command", State.OK, text, hint)
 
 
 def _limits() -> Diagnostic:

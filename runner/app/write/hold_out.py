@@ -258,7 +258,7 @@ class _Move:
             raise RunnerError("this file is empty", where=path, hint="write its tests first")
         most = ProposalBounds.of(self.project.settings).file_size
         if size > most:
-            hint = f"the setting limits.proposal_file_size allows {most} bytes"
+            hint = f"hold out a smaller file, or raise limits.proposal_file_size ({most} bytes)"
             raise RunnerError(f"this file has {size} bytes", where=path, hint=hint)
 
     def _check(self, path: str, content: bytes) -> bool:
@@ -434,7 +434,7 @@ def _require_outside_of_trees(project: Project) -> None:
     top = Path(os.path.realpath(project.folders.top))
     if folder.is_relative_to(top) or top.is_relative_to(folder):
         raise RunnerError(
-            "held_out_dir is in the work tree, where an implementer can read it",
+            "proof.held_out_dir is in the work tree, where an implementer can read it",
             where=value,
             hint="in your own settings, name a folder outside every work tree",
         )

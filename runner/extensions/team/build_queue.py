@@ -393,7 +393,7 @@ def _require_other_eyes(connection: Connection, build: QueuedBuild, by: str) -> 
         raise RunnerError(
             "four eyes: you requested this, so another person must approve it",
             where=build.short,
-            hint="the setting four_eyes requires it; you can still reject it",
+            hint="team.four_eyes requires it; you can still reject it",
             code=ExitCode.PERSON,
         )
 

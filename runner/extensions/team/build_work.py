@@ -559,7 +559,7 @@ def require_pace(settings: Settings) -> None:
     """Raise RunnerError where a build would be handed on although its worker lives."""
     if settings.team.worker_ttl < 2 * settings.team.worker_beat:
         raise RunnerError(
-            f"worker_ttl ({settings.team.worker_ttl:g} s) is less than twice worker_beat "
+            f"team.worker_ttl ({settings.team.worker_ttl:g} s) is less than twice team.worker_beat "
             f"({settings.team.worker_beat:g} s): live workers would lose their builds",
             hint="remove both settings to use the defaults 30 and 3",
         )

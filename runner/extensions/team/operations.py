@@ -191,4 +191,4 @@ SERVE_FLAGS = tuple(
         option("--behind-proxy", "ADDRESS", "proxy that terminates TLS", default=""),
     )
 )
-STATS_FLAGS = (flag("--team", "count builds in the team's store (`store`)"),)
+STATS_FLAGS = (flag("--team", "count builds in the team's store (`team.store`)"),)

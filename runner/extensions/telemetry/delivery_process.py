@@ -307,8 +307,8 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
     hint = 'set events.webhook_key_env = "NAME"; make a key: echo whsec_$(openssl rand -base64 32)'
     if not name or not environ.get(name):
-        what = f"the variable {name} is not set" if name else "webhook_key_env is not set"
-        raise RunnerError(f"no key to sign webhooks: {what}", where="webhook_key_env", hint=hint)
+        what = f"the variable {name} is not set" if name else "events.webhook_key_env is not set"
+        raise RunnerError(f"no webhook key: {what}", where="events.webhook_key_env", hint=hint)
     value = environ[name]
     key = value.encode()
     if value.startswith(_PREFIX):
@@ -321,7 +321,7 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     if len(key) < _LEAST_KEY:
         raise RunnerError(
             f"the key in {name} is shorter than {_LEAST_KEY} bytes, or not valid base64",
-            where="webhook_key_env",
+            where="events.webhook_key_env",
             hint=hint,
         )
     return key

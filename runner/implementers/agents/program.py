@@ -265,7 +265,7 @@ class AgentProgram:
             CHECK,
             f"{self.name} needs a sandbox, and none is available{why}",
             hint="apt-get install bubblewrap; or, to give it all of your own permissions, pass "
-            "--no-sandbox or set sandbox.kind = none in your own settings",
+            '--no-sandbox or set sandbox.kind = "none" in your own settings',
         )
 
 

@@ -127,7 +127,7 @@ def _settings(
                 left.append((rest, f"{name}{of}"))
         name = min(left, default=(0.0, ""))[1]
         if name and (name != of or of == "tool_calls"):  # no task has a Budget of tool calls
-            yield of, name
+            yield of, f"budget.{name}"
 
 
 def _least(limit: float | None, used: float) -> float | None:

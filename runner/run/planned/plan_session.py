@@ -153,7 +153,7 @@ def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> Work
         return WorkResult(findings=ask_review_command(assignment, site, line, text, CHECK))
     if (result := review_by_agent(assignment, site, text, is_plan=True)) is not None:
         return replace(result, findings=tuple(replace(one, check=CHECK) for one in result.findings))
-    hint = "set review.command or [model] review in your own settings, or review.plan = prompt"
+    hint = 'set review.command or model.review in your own settings, or review.plan = "prompt"'
     none = Finding(CHECK, "review.plan is auto, but no reviewer is set", hint=hint)
     return WorkResult(findings=(none,))
 

@@ -54,8 +54,8 @@ MOST = 3
 """Plans in a row that go back, refused or sent back; the next one has a person asked."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
-    "review.plan is auto, but no reviewer is set: set review.command or [model] review in your own "
-    "settings, or review.plan = prompt"
+    "review.plan is auto, but no reviewer is set: set review.command or model.review in your own "
+    'settings, or review.plan = "prompt"'
 )
 _MODE = 0o100644
 

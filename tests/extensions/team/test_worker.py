@@ -310,7 +310,7 @@ def test_a_worker_needs_a_word_of_trust_a_sandbox_and_a_store(workers, workplace
     assert "a worker needs a sandbox" in workers.log()
     hasty = workers.start("hasty", "--once", RUNNER_TEAM_WORKER_BEAT="3")
     assert hasty.wait(PATIENCE) == 2
-    assert "is less than twice worker_beat" in workers.log("hasty")
+    assert "is less than twice team.worker_beat" in workers.log("hasty")
     lost = workers.start("lost", "--once", store=f"sqlite:///{workers.folder / 'nowhere'}")
     assert lost.wait(PATIENCE) == 2
     assert "the store does not exist yet" in workers.log("lost")

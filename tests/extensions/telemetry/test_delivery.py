@@ -183,7 +183,7 @@ def test_a_key_that_is_none_is_refused(value, fault):
     environ = {} if value is None else {"HOOK": value}
     with pytest.raises(RunnerError, match=fault):
         find_key("HOOK", environ)
-    with pytest.raises(RunnerError, match="webhook_key_env is not set"):
+    with pytest.raises(RunnerError, match=r"events\.webhook_key_env is not set"):
         find_key("", {})
     text = base64.b64encode(KEY).decode()
     assert find_key("HOOK", {"HOOK": f"whsec_{text}"}) == KEY
