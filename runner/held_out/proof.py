@@ -375,6 +375,7 @@ def _explain(run: CheckRun, result: HeldOutContractResult) -> Finding:
 
 def _keep(runs: Iterable[CheckRun], folder: Path) -> None:
     """Write the names and messages of tests where only a person reads them."""
+    workspace.make_private_folder(folder)
     for run in runs:
         tests = run.results.tests if run.results else ()
         rows = [

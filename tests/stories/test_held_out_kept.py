@@ -1,6 +1,7 @@
 """With `held_out_land = false` held-out files stay out of the repository and prove all the same."""
 
 import json
+import shutil
 
 import pytest
 from held_out_plans import (
@@ -51,6 +52,7 @@ def done(workplace, monkeypatch):
 def lose(workplace):
     """The machine of somebody else, as far as the store goes."""
     store_of(workplace).drop("TASK-001", TESTS)
+    shutil.rmtree(store_of(workplace).results_of("TASK-001"))
 
 
 def stored(workplace):
