@@ -8,6 +8,7 @@ from held_out_plans import (
     HELD_OUT,
     PYTEST,
     RIGHT,
+    SEEN,
     TESTS,
     VISIBLE,
     WRONG,
@@ -92,6 +93,13 @@ def test_verify_says_what_is_not_on_this_machine(workplace, done, words):
     assert workplace.statuses["TASK-001"] == "DONE"
     document = workplace.runner("verify", *words, "--json").document
     assert document["passed"] is False
+
+
+def test_a_failure_is_known_where_another_contract_cannot_run(workplace, done):
+    lose(workplace)
+    workplace.commit({VISIBLE: SEEN.replace("3", "4")})
+    assert workplace.runner("verify", "--all").code == 1
+    assert [one["passed"] for one in workplace.happened("tree.verified")][-1:] == [False]
 
 
 def test_the_grade_stays_and_says_that_it_was_not_verified_here(workplace, done):
