@@ -137,7 +137,7 @@ def run_stub(
         return
     paths = {one.path for one in stubbed}
     for one in (*contracts, *gates):
-        seen = _run_on_stub(_with_patience(one, context), context, stubbed)
+        seen = _run_on_stub(with_patience(one, context), context, stubbed)
         if seen is None:
             shown.unmeasured = NO_TIME
         elif seen.passed:
@@ -171,7 +171,7 @@ def _find_unread(context: GateContext) -> Iterator[str]:
             yield one.path
 
 
-def _with_patience(check: Check, context: GateContext) -> Check:
+def with_patience(check: Check, context: GateContext) -> Check:
     """A limit by what the check took on the proposal: a stub may wait for what never comes."""
     took = next((one.seconds for one in context.proofs if one.id == check.id), 0.0)
     hard = min(check.limits.hard, _SLOWER * took + 10.0)
@@ -240,7 +240,7 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
         tried += 1
         began = effects.monotonic()
         changes = one.apply_to_all(context.changes)
-        ended = earlier(_with_patience(check, context), selected, changes)
+        ended = earlier(with_patience(check, context), selected, changes)
         left -= effects.monotonic() - began
         if ended is None or any(path == one.path for path, _ in ended.misfits):
             shown.unknown += 1
