@@ -234,6 +234,12 @@ class HeldOutStore:
             effects.make_folder(folder, mode=_PRIVATE)
             write_beneath(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
 
+    def drop_survivors(self, task_id: str) -> None:
+        """Remove the stored mutants: their author gets them once."""
+        folder = self.results_of(task_id)
+        if folder is not None and folder.is_dir():
+            unlink_beneath(folder, _SURVIVORS)
+
     def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
         """Note whether an attempt could not read the files.
 

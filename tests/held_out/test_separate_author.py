@@ -158,3 +158,6 @@ def test_survivors_are_those_of_one_proposal(store):
     assert store.read_survivors("TASK-001", "tree") == "app.py:2 in half\napp.py:5 in half\n"
     assert store.read_survivors("TASK-001", "other") == ""
     assert store.read_survivors("TASK-002", "tree") == ""
+    store.drop_survivors("TASK-002")
+    store.drop_survivors("TASK-001")
+    assert store.read_survivors("TASK-001", "tree") == ""
