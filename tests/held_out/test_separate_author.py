@@ -146,6 +146,7 @@ def test_visible_tests_are_those_that_a_contract_of_the_task_runs(store):
     found = store.read_visible(task)
     assert dict(found.files) == {TEST: b"test", "tests/data.txt": b"1"}
     assert found.items == VISIBLE.items
+    assert store.read_visible(task, lambda _path: True) == AuthorTests()  # they have landed
     assert not needs_author(task, store)
     # A crash came before the plan had the contract: they are written again.
     assert store.read_visible(a_task()) == AuthorTests()
