@@ -133,6 +133,13 @@ def find_survivors(
             yield "\n".join((f"{place} in {one.function}", *lines))
 
 
+def is_noticed(gates: GateContext, changes: tuple[Change, ...]) -> bool:
+    """Return whether a visible contract fails with these changes, or does not come to its end."""
+    checks = contract_tests.checks(gates.task, gates.settings)
+    seen = (earlier(can_fail.with_patience(one, gates), gates, changes) for one in checks)
+    return any(one is None or not one.passed for one in seen)
+
+
 def _list_unnoticed(gates: GateContext) -> Iterator[SmallChange]:
     """Yield the mutants that no visible contract notices."""
     notes = " ".join(one.note for one in gates.proofs if one.id == MUTATION)

@@ -17,6 +17,7 @@ from runner.errors import RunnerError
 from runner.gates import commands, contract_tests, coverage, coverage_gate, shim
 from runner.gates.base import COVERAGE, Check, Fitted, Proved, make_own_check
 from runner.gates.check_run import try_check
+from runner.gates.mutation.can_fail import with_patience
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
 from runner.held_out.author import find_survivors
@@ -115,16 +116,19 @@ def prove(context: HeldOutContext) -> HeldOutProof:
             return proof
         noticed = _find_noticed(context)
         passed = context.has_author and not any(one.refuses for one in proof.findings)
-        survivors = tuple(_find_survivors(context)) if passed else ()
+        survivors = tuple(_find_survivors(context, proof)) if passed else ()
     finally:
         context.lay_out(changes)
     results = tuple(replace(one, fails_on=noticed.get(one.proof.id, "")) for one in proof.results)
     return HeldOutProof(results, (*proof.findings, *_find_silent(noticed)), survivors)
 
 
-def _find_survivors(context: HeldOutContext) -> Iterator[str]:
+def _find_survivors(context: HeldOutContext, proof: HeldOutProof) -> Iterator[str]:
+    ran = replace(context.gates, proofs=tuple(one.proof for one in proof.results))
+    checks = [with_patience(check, ran) for check in _checks(context)]
+
     def is_noticed(changes: tuple[Change, ...]) -> bool:
-        return not all(_try(_checks(context), context, changes).values())
+        return not all(_try(checks, context, changes).values())
 
     return find_survivors(context.gates, is_noticed)
 
@@ -375,6 +379,7 @@ def _explain(run: CheckRun, result: HeldOutContractResult) -> Finding:
 
 def _keep(runs: Iterable[CheckRun], folder: Path) -> None:
     """Write the names and messages of tests where only a person reads them."""
+    workspace.make_private_folder(folder)
     for run in runs:
         tests = run.results.tests if run.results else ()
         rows = [

@@ -23,7 +23,7 @@ from runner.model import digest_of
 from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import Self
 
@@ -173,8 +173,13 @@ class HeldOutStore:
         visible = str(row.get("visible", ""))
         return FileRecord(bool(row.get("once_in_git", True)), before, items, visible)
 
-    def read_visible(self, task: Task) -> AuthorTests:
-        """Return the visible tests of a task's author, as far as its contracts run them."""
+    def read_visible(
+        self, task: Task, has_landed: Callable[[str], bool] = lambda _path: False
+    ) -> AuthorTests:
+        """Return the visible tests of a task's author, as far as its contracts run them.
+
+        A file that has landed is an ordinary test.
+        """
         if not task.test_author:
             return AuthorTests()
         records = {path: self.record_of(task.id, path) for path in self._records(task.id)}
@@ -182,6 +187,7 @@ class HeldOutStore:
             path: record.items
             for path, record in records.items()
             if record.visible and any(record.visible in one.command for one in task.test_contracts)
+            if not has_landed(path)
         }
         found = ((path, self.read(task.id, path)) for path in run)
         files = tuple((path, content) for path, content in found if content is not None)
@@ -233,6 +239,12 @@ class HeldOutStore:
         if folder is not None and text:
             effects.make_folder(folder, mode=_PRIVATE)
             write_beneath(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
+
+    def drop_survivors(self, task_id: str) -> None:
+        """Remove the stored mutants: their author gets them once."""
+        folder = self.results_of(task_id)
+        if folder is not None and folder.is_dir():
+            unlink_beneath(folder, _SURVIVORS)
 
     def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
         """Note whether an attempt could not read the files.

@@ -185,8 +185,10 @@ class Preparation:
         """The task as an implementer may see it on a base, and its held-out part."""
         return split_task(task, lambda path: self.has_file(base, path))
 
-    def _read_visible(self, task: Task) -> AuthorTests:
-        return self.held_out.read_visible(task) if self.held_out else AuthorTests()
+    def _read_visible(self, task: Task, base: str) -> AuthorTests:
+        if self.held_out is None:
+            return AuthorTests()
+        return self.held_out.read_visible(task, lambda path: self.has_file(base, path))
 
     def _list_held_out(self) -> frozenset[str]:
         """Paths of all held-out files of the plan that have not landed."""
@@ -266,7 +268,9 @@ class Preparation:
         return Assignment(
             task=shown,
             held_out=held_out,
-            author_tests=AuthorTests() if step.mode is Mode.PLAN else self._read_visible(task),
+            author_tests=AuthorTests()
+            if step.mode is Mode.PLAN
+            else self._read_visible(task, base),
             attempt=number,
             base=base,
             brief=self._brief_for(chosen, shown, abs(number), step),
@@ -342,7 +346,7 @@ class Preparation:
         return Assignment(
             task=shown,
             held_out=held_out,
-            author_tests=self._read_visible(task),
+            author_tests=self._read_visible(task, base),
             attempt=attempt,
             base=base,
             brief=self._brief_for(None, shown, attempt),
@@ -457,7 +461,7 @@ class Preparation:
         self, task: Task, attempt: int, planned: tuple[str, ...] | None = None
     ) -> WriteRules:
         """What an attempt may write, and how that is judged."""
-        given = tuple(path for path, _ in self._read_visible(task).files)
+        given = tuple(path for path, _ in self._read_visible(task, self.base()).files)
         return WriteRules(
             run=self.journal.run,
             task=task.id,

@@ -90,6 +90,15 @@ def test_on_the_stub_only_the_tests_that_ran_the_change_run_where_one_fails(tmp_
     assert len(log.read_text()) == runs
 
 
+def test_a_test_that_fails_without_another_one_does_not_notice_the_stub(tmp_path):
+    first = "seen = []\ndef test_first(): seen.append(1)\n"
+    test = CALLS["test_shop.py"].replace("price():\n", "price():\n assert seen\n")
+    files = SHOP | {"test_shop.py": first + test}
+    observed = (Observed("TC-001", "test_shop.test_price", "shop.py", "", "2"),)
+    found = Result(tmp_path, {}, files, PYTEST, observed=observed)
+    assert (dict(found.proof.counts)["stub"], len(found.refused)) == (0, 1)
+
+
 def test_a_gate_that_was_red_before_leaves_the_stub_to_be_tried(tmp_path):
     lint = Proof("gate:lint", "gate", "make lint", Verdict.KNOWN, 1, 0.1, "")
     found = Result(tmp_path, {}, SHOP | CALLS, PYTEST, gates=(lint,))

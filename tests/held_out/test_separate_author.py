@@ -8,6 +8,8 @@ import pytest
 from settings_of import settings_of
 
 from runner.config.settings import Settings
+from runner.gates.base import ChangeOrigin, GateContext
+from runner.held_out import author, proof
 from runner.held_out.author import find_survivors, parse_answer
 from runner.held_out.part import AuthorTests
 from runner.held_out.store import FileRecord, HeldOutStore, make_store_id, needs_author
@@ -31,7 +33,7 @@ def gates(*, contracts=(), note="", **more):
     told = {
         "settings": Settings(),
         "task": a_task(test_contracts=contracts),
-        "origin": SimpleNamespace(by_person=False),
+        "origin": ChangeOrigin(),
         "cancelled": Event(),
         "proofs": (proof,),
         "changes": (change,),
@@ -55,7 +57,7 @@ def test_mutants_that_no_test_notices_are_told_by_place_and_line():
     ("more", "found"),
     [
         ({"settings": settings_of(mutation="off")}, 0),
-        ({"origin": SimpleNamespace(by_person=True)}, 0),
+        ({"origin": ChangeOrigin(by_person=True)}, 0),
         ({"contracts": (CONTRACT,)}, 0),  # the visible contract noticed all of them
         ({"contracts": (CONTRACT,), "note": "not noticed: app.py:2"}, 1),
         ({"contracts": (CONTRACT,), "note": "not noticed: app.py:5; no time"}, 0),
@@ -63,6 +65,34 @@ def test_mutants_that_no_test_notices_are_told_by_place_and_line():
 )
 def test_only_survivors_of_the_visible_contracts_are_tried_again(more, found):
     assert len(list(find_survivors(gates(**more), is_noticed))) == found
+
+
+def test_a_mutant_may_run_three_times_as_long_as_the_contract(monkeypatch):
+    ran = Proof("TC-001", "test", "", Verdict.PASS, 0, 2.0, digest_of(b""))
+    seen = []
+    monkeypatch.setattr(author, "earlier", lambda check, *_: seen.append(check.limits.hard))
+    assert author.is_noticed(gates(contracts=(CONTRACT,), proofs=(ran,)), ())
+    assert seen == [16.0]
+
+
+def test_a_mutant_may_run_three_times_as_long_as_the_held_out_contract(monkeypatch):
+    ran = Proof("TC-001", "test", "", Verdict.PASS, 0, 2.0, digest_of(b""))
+    seen = []
+
+    def run(checks, *_):
+        seen.extend(one.limits.hard for one in checks)
+        return {"TC-001": False}
+
+    monkeypatch.setattr(proof, "_try", run)
+    had = vars(gates())
+    given = {name: had[name] for name in ("settings", "task", "cancelled", "changes")}
+    sandbox = SimpleNamespace(contains=True)
+    given |= {"place": None, "sandbox": sandbox, "environment": {}, "logs": None}
+    own = GateContext(**given, logs_shown="", tell=lambda _: None)
+    context = SimpleNamespace(gates=own, part=SimpleNamespace(contracts=(CONTRACT,)))
+    found = proof.HeldOutProof((proof.HeldOutContractResult(ran),))
+    assert not list(proof._find_survivors(context, found))
+    assert set(seen) == {16.0}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +146,7 @@ def test_visible_tests_are_those_that_a_contract_of_the_task_runs(store):
     found = store.read_visible(task)
     assert dict(found.files) == {TEST: b"test", "tests/data.txt": b"1"}
     assert found.items == VISIBLE.items
+    assert store.read_visible(task, lambda _path: True) == AuthorTests()  # they have landed
     assert not needs_author(task, store)
     # A crash came before the plan had the contract: they are written again.
     assert store.read_visible(a_task()) == AuthorTests()
@@ -128,3 +159,6 @@ def test_survivors_are_those_of_one_proposal(store):
     assert store.read_survivors("TASK-001", "tree") == "app.py:2 in half\napp.py:5 in half\n"
     assert store.read_survivors("TASK-001", "other") == ""
     assert store.read_survivors("TASK-002", "tree") == ""
+    store.drop_survivors("TASK-002")
+    store.drop_survivors("TASK-001")
+    assert store.read_survivors("TASK-001", "tree") == ""

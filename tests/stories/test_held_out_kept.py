@@ -1,12 +1,14 @@
 """With `held_out_land = false` held-out files stay out of the repository and prove all the same."""
 
 import json
+import shutil
 
 import pytest
 from held_out_plans import (
     HELD_OUT,
     PYTEST,
     RIGHT,
+    SEEN,
     TESTS,
     VISIBLE,
     WRONG,
@@ -51,6 +53,7 @@ def done(workplace, monkeypatch):
 def lose(workplace):
     """The machine of somebody else, as far as the store goes."""
     store_of(workplace).drop("TASK-001", TESTS)
+    shutil.rmtree(store_of(workplace).results_of("TASK-001"))
 
 
 def stored(workplace):
@@ -90,6 +93,13 @@ def test_verify_says_what_is_not_on_this_machine(workplace, done, words):
     assert workplace.statuses["TASK-001"] == "DONE"
     document = workplace.runner("verify", *words, "--json").document
     assert document["passed"] is False
+
+
+def test_a_failure_is_known_where_another_contract_cannot_run(workplace, done):
+    lose(workplace)
+    workplace.commit({VISIBLE: SEEN.replace("3", "4")})
+    assert workplace.runner("verify", "--all").code == 1
+    assert [one["passed"] for one in workplace.happened("tree.verified")][-1:] == [False]
 
 
 def test_the_grade_stays_and_says_that_it_was_not_verified_here(workplace, done):

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from agent_program import install_agent
+from held_out_plans import store_of
 from workplace import a_task
 
 from runner.app.build import test_author
@@ -261,6 +262,7 @@ def test_what_a_crash_cuts_off_is_not_asked_again(shop, monkeypatch):
         patch.setattr(test_author._Author, "work", stop)
         with pytest.raises(StoppedError):
             shop.run("--jobs", "1")
+    assert not (store_of(shop).results_of("TASK-001") / "survivors").exists()
     ended = shop.run("--jobs", "1")
     assert "DONE" in shop.status_line("TASK-001"), ended.said
     assert len(shop.happened("tests.written")) == 1

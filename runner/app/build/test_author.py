@@ -124,8 +124,7 @@ def _gets_mutants(task: Task, state: RunState) -> bool:
 def _is_due(task: Task, reading: Reading, state: RunState) -> bool:
     known = state.task(task.id)
     waits = known.status is Status.BLOCKED and known.reason is Reason.TEST_AUTHOR
-    needed = reading.graph.dependencies(task.id)
-    done = all(state.task(one).status is Status.DONE for one in needed)
+    done = all(state.task(one).status is Status.DONE for one in reading.graph.dependencies(task.id))
     return done and (waits or known.status in (Status.PENDING, Status.STALE))
 
 
@@ -160,6 +159,7 @@ def _return_mutants(session: Session, task: Task, observer: Observer, asker: Ask
     # Before it is asked: what a crash cuts off is not asked again.
     event = TaskApproved(by="runner", note="its test author gets the surviving mutants")
     session.journal.note(event, task=task.id, durable=True)
+    session.project.held_out.store.drop_survivors(task.id)
     observer.say(f"{task.id}: {task.test_author} gets the mutants that no test notices")
     if mutants and (why := _Author(session, task, observer, asker, mutants).work()):
         kept = f"no tests were added for surviving mutants: {why}"

@@ -169,7 +169,7 @@ def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> V
             )
             tree = repository.tree_of(verified.head)
             words = _prove_words(project, verified, subjects, tree, say)
-            if not verified.unrun:
+            if verified.code is not ExitCode.PERSON:
                 _remember(project, event, say)
         else:
             verified, event = gates_alone(project, repository, documents, say)

@@ -137,7 +137,7 @@ def run_stub(
         return
     paths = {one.path for one in stubbed}
     for one in (*contracts, *gates):
-        seen = _run_on_stub(_with_patience(one, context), context, stubbed)
+        seen = _run_on_stub(with_patience(one, context), context, stubbed)
         if seen is None:
             shown.unmeasured = NO_TIME
         elif seen.passed:
@@ -157,9 +157,14 @@ def _run_on_stub(
 ) -> BaseResult | None:
     """The check on the stubbed tree; of all tests only where those that ran the change pass."""
     if tests := find_tests_of_change(check, context):
-        seen = earlier(check, select_tests(tests, context, stop=False), stubbed)
+        selected = select_tests(tests, context, stop=False)
+        seen = earlier(check, selected, stubbed)
         if seen is not None and not seen.passed and seen.failing:
-            return seen
+            ran = context.ran.get(check.id)
+            is_all = ran and ran.results and len(ran.results.tests) == len(seen.tests or ())
+            alone = None if is_all else earlier(check, selected, context.changes)
+            if is_all or (alone is not None and alone.passed):  # none depends on another test
+                return seen
     return earlier(check, context, stubbed)
 
 
@@ -171,7 +176,7 @@ def _find_unread(context: GateContext) -> Iterator[str]:
             yield one.path
 
 
-def _with_patience(check: Check, context: GateContext) -> Check:
+def with_patience(check: Check, context: GateContext) -> Check:
     """A limit by what the check took on the proposal: a stub may wait for what never comes."""
     took = next((one.seconds for one in context.proofs if one.id == check.id), 0.0)
     hard = min(check.limits.hard, _SLOWER * took + 10.0)
@@ -185,7 +190,15 @@ def _refuse_stub(check: Check, shown: CanFail, context: GateContext) -> Iterator
         or {one.id for one in context.task.test_contracts}.isdisjoint(shown.passing)
     ):
         return
-    path, line, names = _stubbed_places(context)
+    found = [
+        (one.path, function.line, function.name)
+        for one in context.changes
+        if one.content is not None and not context.is_test(one.path)
+        if not is_left_out(one.path, one.content)
+        for function in find_changed_functions(one.path, context.before(one.path), one.content)
+    ]
+    path, line, _ = found[0]
+    names = [name for _, _, name in found]
     yield Finding(
         check=check.id,
         message=f"no test contract fails when {_join(names)} raises an exception",
@@ -195,19 +208,6 @@ def _refuse_stub(check: Check, shown: CanFail, context: GateContext) -> Iterator
         " it and report its failure in the exit code",
         detail="\n".join(f"still passes: {one}" for one in shown.passing),
     )
-
-
-def _stubbed_places(context: GateContext) -> tuple[str, int, list[str]]:
-    """The first stubbed function's file and line, and the names of all."""
-    found = [
-        (one.path, function.line, function.name)
-        for one in context.changes
-        if one.content is not None and not context.is_test(one.path)
-        if not is_left_out(one.path, one.content)
-        for function in find_changed_functions(one.path, context.before(one.path), one.content)
-    ]
-    path, line, _ = found[0]
-    return path, line, [name for _, _, name in found]
 
 
 def _join(names: list[str]) -> str:
@@ -227,12 +227,11 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
     few = min((_ENOUGH + 1) * took, _MOST_SECONDS)
     left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in context.proofs))
     selected = red_first.select_tests(seen.failing, context)
-    answered: set[tuple[str, str]] = set()
     tried = 0
     for one in list_small_changes(context):
         if tried == MOST_CHANGES or context.cancelled.is_set():
             break
-        if (one.path, one.function) in answered:
+        if any((one.path, one.function) == (had.path, had.function) for had in shown.noticed):
             continue
         if took > left:
             shown.left_out += 1
@@ -240,13 +239,12 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
         tried += 1
         began = effects.monotonic()
         changes = one.apply_to_all(context.changes)
-        ended = earlier(_with_patience(check, context), selected, changes)
+        ended = earlier(with_patience(check, context), selected, changes)
         left -= effects.monotonic() - began
         if ended is None or any(path == one.path for path, _ in ended.misfits):
             shown.unknown += 1
         elif not ended.passed:
             shown.noticed.append(one)
-            answered.add((one.path, one.function))
         else:
             shown.survived.append(one)
 

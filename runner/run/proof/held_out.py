@@ -6,9 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests
 from runner.gates.base import command_limits
-from runner.gates.base_result import earlier
 from runner.gates.registry import TaskProof
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
@@ -29,10 +27,9 @@ from runner.writes.sast import scan_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.gates.base import GateContext
     from runner.held_out import author, proof
     from runner.held_out.site import HeldOutSite
-    from runner.model import Change, Outcome
+    from runner.model import Outcome
     from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext
 else:
@@ -118,16 +115,9 @@ def weigh_visible(
     rows = author.judge_items(assignment.author_tests, gates, proven.passed)
     items = [item.id for item in task.acceptance_items if item.id]
     if site.held_out is not None and assignment.implementer is not None:
-        survivors = author.find_survivors(gates, partial(_is_noticed, gates))
+        survivors = author.find_survivors(gates, partial(author.is_noticed, gates))
         site.held_out.store.keep_survivors(task.id, outcome.tree, survivors)
     return replace(proven, proofs=with_rows(proven.proofs, rows, items))
-
-
-def _is_noticed(gates: GateContext, changes: tuple[Change, ...]) -> bool:
-    """Return whether a contract fails with these changes, or does not come to its end."""
-    checks = contract_tests.checks(gates.task, gates.settings)
-    seen = (earlier(one, gates, changes) for one in checks)
-    return any(one is None or not one.passed for one in seen)
 
 
 def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
