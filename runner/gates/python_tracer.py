@@ -198,12 +198,13 @@ class Monitoring(_Tracer):
             (events.PY_START, self._on_start),
             (events.LINE, self._on_line),
             (events.PY_RESUME, self._on_resume),
+            (events.PY_THROW, self._on_resume),
             (events.PY_YIELD, self._on_end),
             (events.PY_RETURN, self._on_end),
             (events.PY_UNWIND, self._on_end),
         ):
             api.register_callback(self._tool, event, hear)
-        api.set_events(self._tool, events.PY_START)
+        api.set_events(self._tool, events.PY_START | events.PY_THROW)
 
     def stop(self) -> None:
         """Monitor no more."""
@@ -238,7 +239,7 @@ class Monitoring(_Tracer):
             lines.add(line)
         return self._api.DISABLE
 
-    def _on_resume(self, _code: CodeType, _offset: int) -> None:
+    def _on_resume(self, _code: CodeType, _offset: int, _thrown: Any = None) -> None:
         self._begin(sys._getframe(1))
 
     def _on_end(self, _code: CodeType, _offset: int, _value: Any) -> None:
@@ -252,7 +253,8 @@ class Monitoring(_Tracer):
     def _renew(self, also: int) -> None:
         """Hear of all lines again: another test runs them."""
         if self._tool >= 0:
-            self._api.set_events(self._tool, self._api.events.PY_START | also)
+            events = self._api.events
+            self._api.set_events(self._tool, events.PY_START | events.PY_THROW | also)
             self._api.restart_events()
 
 

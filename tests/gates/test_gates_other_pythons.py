@@ -122,6 +122,30 @@ def test_a_program_that_measures_itself_keeps_its_report_beside_our_monitoring(
     assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
 
 
+THROWN = """\
+import asyncio, unittest
+import price
+
+async def fail():
+    await asyncio.sleep(0)
+    raise ValueError
+
+class TestThrown(unittest.IsolatedAsyncioTestCase):
+    async def test_thrown(self):
+        future = asyncio.ensure_future(fail())
+        with self.assertRaises(ValueError):
+            await future
+        price.total([])
+"""
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_a_coroutine_that_goes_on_by_an_exception_is_still_its_test(tmp_path, version):
+    yard = Yard(tmp_path).write("price.py", PRICE).write("test_price.py", THROWN)
+    found = yard.proved(f"{find_python(version)} -m unittest -q test_price")
+    assert shown(found)["price.py", "test_price.TestThrown.test_thrown"] == "2-3"
+
+
 def test_syntax_that_is_newer_than_the_runners_python_is_measured(tmp_path):
     yard = Yard(tmp_path)
     yard.write("price.py", f"type Number = int\n\n{PRICE}").write("test_price.py", TEST_TOTAL)
