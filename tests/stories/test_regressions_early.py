@@ -165,7 +165,7 @@ def test_what_could_not_be_decided_of_a_change_is_said_and_counts_with_conservat
     # Nobody relies on the other one: it runs no other test.
     assert not workplace.happened("gate.started", "TASK-004")
 
-    ended = careful.run("--no-sandbox", "--conservative")
+    ended = careful.run("--no-sandbox", "--conservative", "-j", "1")
     assert ended.code == 0, ended.said
     assert "cannot determine" not in ended.said
     assert [one["gate"] for one in careful.happened("gate.started", "TASK-003")] == [
