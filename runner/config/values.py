@@ -1,11 +1,7 @@
-"""Validated values of settings, as JSON keeps them, and what they are made into.
+"""Validated settings: their JSON values, the types that they become, and the cache of them.
 
-Servers of the Model Context Protocol, whose tools a model may call.
-
-Validated settings, kept by the digest of all they came from, so that pydantic stays asleep.
-
-The folder is the user's own cache: a clone cannot put anything there. A damaged or unreadable
-file is the same as none.
+The cache is keyed by the digest of all inputs, so pydantic is not loaded again. Its folder is the
+person's own: a clone cannot write there. A damaged or unreadable entry counts as none.
 """
 
 from __future__ import annotations

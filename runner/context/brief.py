@@ -1,11 +1,7 @@
-"""The brief for whoever implements a task, as one markdown text and in its parts.
+"""The brief for an implementer, as one Markdown text and in its sections, in reading order.
 
-Everything in it is redacted, what cannot be seen is spelled out, and each long part is bounded;
-where the whole would be too long, its long parts are cut shorter, never the task's own words.
-
-The sections of a brief, in the order in which they are read.
-
-The part of a brief that surrounds the task: tests, skills, decisions, files, and the index.
+Everything in it is redacted and bounded, and invisible characters are spelled out. If the whole is
+too long, its long sections are cut shorter, but never the task's own text.
 """
 
 from __future__ import annotations

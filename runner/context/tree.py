@@ -1,10 +1,6 @@
-"""The tree that an attempt starts on, and what of it may be shown to an implementer.
+"""The files of the commit that an attempt starts on, as far as an implementer may see them.
 
-What of a repository may be shown to an implementer, and the reading of it.
-
-Long texts made short: redacted first, so that no key is cut in two and missed.
-
-The files of the commit that an attempt starts on, as far as they may be shown.
+Texts are redacted before they are shortened, so that no key is cut in two and missed.
 """
 
 from __future__ import annotations

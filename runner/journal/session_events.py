@@ -1,14 +1,8 @@
-"""Events beside the course of tasks: sessions, drafts, the tree as a whole, what runs leave.
+"""Events other than those of tasks.
 
-Events of an implementer's session: its plan, and the tools that it calls.
-
-Events about drafts of a plan: sections that were written from a wish, and wait.
-
-Events about the whole of what was built: proven together, shipped, reopened, taken back.
-
-A person's word that a task needs no proof, as the journal holds it.
-
-Events about what is left of runs and who saw what: artifacts, pruning, leased secrets.
+They tell of an implementer's session (its plan and tool calls), drafts of a plan, the whole tree
+(proven, shipped, reopened, undone), a person's waiver of a proof, artifacts, pruning, and leased
+secrets.
 """
 
 from __future__ import annotations

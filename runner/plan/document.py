@@ -31,9 +31,12 @@ from runner.text.wording import join_few
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from runner.model import Task
+    from runner.model import Block, Contract, GateSpec, Task, TestContract
     from runner.plan.markdown import ListItem, Node
     from runner.plan.source import Source
+
+    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
+
 
 _MAYBE = regex(rb"^ {0,3}(?:\d{1,9}[.)]|[-*+][ \t]+\[ \])[ \t]+\S", re.MULTILINE)
 _ITEM = regex(r"\s*(?:\d{1,9}[.)]|[-*+])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(?P<text>\S.*)")
@@ -46,14 +49,6 @@ _WORK = regex(r"(?i)\b(?:tasks?|to-?do|to do|steps?|plan|work|backlog|next|later
 _CONDITIONS = regex(r"(?i)\b(?:accept\w*|criteri\w*|done|checklist)\b")
 _BEGIN, _MIDDLE, _END = b"<<<<<<< ", b"=======", b">>>>>>> "
 _FENCE = regex(rb" {0,3}(`{3,}|~{3,})")
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from runner.model import Block, Contract, GateSpec, Task, TestContract
-
-    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
 
 
 _BACK = 2

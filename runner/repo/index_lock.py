@@ -1,19 +1,14 @@
-"""The index as it is to be after a commit, prepared in `index.lock` before the branch moves.
+"""The index as it will be after a commit, prepared under the lock of git's index.
 
-Their own staged work stays, the rest follows the commit. As long as the lock is there no other git
-commits on the branch: it would take back files that have landed and are in neither tree nor index.
+A person's own staged work stays; the rest follows the commit. While the lock exists, no other git
+commits on the branch, which would take back landed files that are in neither tree nor index.
 
-The lock of git's index: it keeps another git out while a landing is under way.
+Git makes `<file>.lock` and renames it to `<file>` (lockfile.h). Ours is a second name of a file in
+`<git>/runner/` that its owner holds by flock(2), so the next command recognises the lock of a
+killed run and finishes or removes it.
 
-`<file>.lock` is made by whoever wants to replace `<file>`, and becomes it by a rename (lockfile.h).
-Ours is a second name of a file in `<git>/runner/` that its owner holds by flock(2): one that a
-killed run left differs from any other git's, and the next command finishes or removes it.
-
-Another git's garbage collection, which takes what nothing refers to yet.
-
-A commit that was made and is on no branch is such a thing, and so is all that it consists of. Git
-spares what is younger than two weeks, but for `git gc --prune=now` and for who set
-`gc.pruneExpire`: builtin/gc.c looks at the refs once, and then deletes what they did not reach.
+`git gc --prune=now`, or a small `gc.pruneExpire`, deletes a commit that no branch refers to yet:
+builtin/gc.c reads the refs once, and then deletes what they did not reach.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The state of a person's repository: what is dirty, what is in progress, what is not carried.
+"""The state of a person's repository: what is dirty, in progress or not yet committed.
 
-Landings that wait for a person's commit: which files of a work tree are theirs.
-
-A repository on a drive of Windows, as WSL shows it: no place for a build.
-
-Through 9p (WSL 2) and drvfs (WSL 1) a lock of flock(2) is not seen by all, files have no modes of
-their own, names differ by more than case, and a rename over an open file fails.
+It also recognises a drive of Windows as WSL shows it, where no build can run: through 9p (WSL 2)
+and drvfs (WSL 1) not every process sees a lock of flock(2), files have no modes of their own,
+names that differ only in case collide, and a rename over an open file fails.
 """
 
 from __future__ import annotations

@@ -1,21 +1,9 @@
-"""The task graph drawn: in layers, each behind all it needs, and in the DOT language.
+"""Drawings of the task graph: text with lanes, SVG, DOT for Graphviz, and a Mermaid flowchart.
 
-After Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system
+Layers follow Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system
 structures" (1981): layers by longest path, long edges cut into pieces of one layer, and the order
-within a layer by the mean of the neighbours, a few sweeps there and back.
-
-The task graph as text: a task a line, what it needs above it, joined by lines of `|` and `-`.
-
-Every task that is still needed below has a lane of its own. A task takes over the lane of what it
-needs where nothing else needs that any more; other lanes it needs are joined in a line between.
-
-The task graph as a picture: SVG by our own layout, so that no other program is needed.
-
-The task graph for Graphviz, in the DOT language.
-
-How a status looks in a picture, with a sign for those who see no colour.
-
-The task graph as a Mermaid flowchart, with the statuses as classes.
+within a layer by the mean of the neighbours, in a few sweeps. In text each task that is still
+needed below has a lane; a task takes over the lane of a dependency that no other task needs.
 """
 
 from __future__ import annotations

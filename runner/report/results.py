@@ -24,19 +24,12 @@ from runner.report.documents import document_line, grade_part
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from runner.journal.events import Record
-    from runner.journal.state import RunState
-    from runner.model import Coverage, Finding, Graded, Proof, Reason, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Graded
+    from runner.model import Coverage, Finding, Graded, Proof, Reason, Task
 
     Grades = Callable[[], Mapping[str, Graded]]
     """What each DONE task of the plan is worth."""

@@ -1,12 +1,8 @@
-"""Every secret of a text, in every reading of it, with places in bytes of the original.
+"""Find every secret of a text, in every reading of it, with places in bytes of the original.
 
-Where a text is blotted out: its secrets and the values declared secret, by place.
-
-The readings of a text in which a secret can hide, each with its way back to the original.
-
-A key may be written so that no pattern sees it and every interpreter still puts it together:
-with zero-width characters, as UTF-16, with escapes, as adjacent literals, in base64. Each
-reading undoes one of these; every place found in one is given in bytes of the original.
+A key may be written so that no pattern matches it and every interpreter still puts it together:
+with zero-width characters, as UTF-16, with escapes, as adjacent literals, in base64. Each reading
+undoes one of these, and maps each place back to the original. Declared values count as secrets.
 """
 
 from __future__ import annotations

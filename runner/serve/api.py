@@ -41,18 +41,13 @@ from runner.secrets.redact import redact
 from runner.serve.access import FormInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from runner.operations.row import Api, Field, Operation
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from starlette.requests import Request
 
+    from runner.operations.row import Api, Field, Operation
     from runner.operations.row import Api as Operated
-    from runner.operations.row import Operation
     from runner.project import Project
     from runner.serve.access import Notice
     from runner.serve.builds import Build, Builds

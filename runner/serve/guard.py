@@ -1,12 +1,10 @@
-"""What every request passes before anything of ours looks at it, and what every answer carries.
+"""Checks that every request passes before any other code sees it, and headers of every response.
 
 A page that the person visits elsewhere must neither read nor start anything here: the Host is one
 of an exact list (against DNS rebinding), Origin and Sec-Fetch-Site say who asks (Fetch Metadata,
 w3.org/TR/fetch-metadata), a body is small and of a type that a foreign form cannot send unasked.
-
-How many requests are in work at once, for each session and for all clients without one.
-
-Bodies, answers and event streams are counted apart: whoever fills one kind can still open pages.
+Requests in progress are limited for each session and for all clients without one; bodies, answers
+and event streams are counted apart, so that filling one kind still leaves pages to open.
 """
 
 from __future__ import annotations

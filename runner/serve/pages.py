@@ -62,21 +62,9 @@ from runner.text.display import display
 from runner.text.wording import moment, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from starlette.requests import Request
-
-    from runner.serve.access import Notice
-    from runner.serve.board import Board
-    from runner.serve.builds import Builds
-
-HERE = Path(__file__).parent
-_LOG_PAGE = 200
-_MOST_FIELDS = 500
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
     from runner.app.answer.review_order import Risk
     from runner.app.answer.waiting import Waiting
@@ -86,12 +74,20 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Finding, Proof
     from runner.project import Project
+    from runner.serve.access import Notice
+    from runner.serve.board import Board
+    from runner.serve.builds import Builds
     from runner.serve.drawings import FileDiff
 
     Rows = list[dict[str, object]]
     """The acceptance table, an entry a verdict."""
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
+
+
+HERE = Path(__file__).parent
+_LOG_PAGE = 200
+_MOST_FIELDS = 500
 
 
 _MOST_RAN = 3

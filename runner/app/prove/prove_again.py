@@ -40,30 +40,20 @@ from runner.text.display import display
 from runner.text.wording import finding_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from runner.journal.state import RunState
-    from runner.repo.read import Repository
-    from runner.run.proof.verification import Verified
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from runner.app.build.session import Session
     from runner.config.settings import Settings
+    from runner.journal.state import RunState
+    from runner.model import Digest, Graded, Proof
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.landing.status_writer import StatusWriter
-    from runner.run.proof.verification import Inspected
+    from runner.run.proof.verification import Inspected, Verified
 
     Wakes = Callable[[Callable[[], None]], None]
     FindUntouched = Callable[[Iterable[TaskState], str, frozenset[str]], frozenset[str]]
     """Which DONE tasks nothing landed since can change, of a commit and the runner's documents."""
-    from collections.abc import Iterator
-
-    from runner.journal.state import RunState
-    from runner.model import Digest, Graded, Proof
-    from runner.run.proof.verification import Verified
 
 
 _NAMED = 3

@@ -1,10 +1,7 @@
-"""`runner import` and `sync`: another tool's tasks become sections, and its marks follow.
+"""Import another tool's tasks into the plan (`runner import`), and mark proven ones (`sync`).
 
-Nothing that stands in the plan changes by a byte; what an imported text may set is a closed list.
-
-`runner sync`: what is proven here is marked in the file that it was imported from.
-
-Only that mark's characters change, and only in a file that still is what was looked at.
+An import changes no byte of the existing plan, and sets only what a closed list allows. A sync
+changes only the mark's characters, and only in a file that is unchanged since it was read.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""GitHub's REST API as a forge; GraphQL alone knows who edited, and moves drafts.
+"""GitHub's REST API as a forge; GraphQL alone tells who edited a text, and moves drafts.
 
-Source: docs.github.com/rest, version 2022-11-28: issues, comments, labels, events, assignees,
-collaborators, pulls, statuses; docs.github.com/graphql: issue, the two mutations of drafts.
-
-What GitHub's documents say, as a forge's nouns. Each text in them is a stranger's.
-
-Source: docs.github.com/rest, version 2022-11-28; of edits, the GraphQL reference.
+Every text from it is untrusted. Source: docs.github.com/rest, version 2022-11-28 (issues, comments,
+labels, events, assignees, collaborators, pulls, statuses), and docs.github.com/graphql.
 """
 
 from __future__ import annotations

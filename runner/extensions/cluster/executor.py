@@ -56,14 +56,24 @@ from runner.run.secret_leases import lend_secrets, lend_to_traced
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from runner.config.settings import Loaded, Settings
     from runner.extensions.cluster import cluster as clusters
     from runner.extensions.cluster import lease, local_cluster, object_store
     from runner.extensions.cluster.addresses import Address
     from runner.extensions.cluster.local_cluster import WaitTimes
+    from runner.extensions.cluster.message import Others
+    from runner.extensions.cluster.remote_job import Dispatch, Lost
+    from runner.gates.regression import Traced
+    from runner.implementers.base import Implementer
     from runner.repo.read import Repository
+    from runner.run.assignment import Assignment, WorkerContext
     from runner.text import wording
+
+    Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]
+    """Takes some of them to a worker, and brings back what it says."""
+
 else:
     clusters = lazy_module("runner.extensions.cluster.cluster")
     lease = lazy_module("runner.extensions.cluster.lease")
@@ -75,20 +85,6 @@ else:
 __all__ = ["describe_cluster", "explain_exposure", "open_cluster"]
 _KNOCK = 3.0
 """Seconds that a scheduler may take to open its door."""
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from runner.extensions.cluster.message import Others
-    from runner.extensions.cluster.remote_job import Dispatch, Lost
-    from runner.gates.regression import Traced
-    from runner.implementers.base import Implementer
-    from runner.run.assignment import Assignment, WorkerContext
-
-    Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]
-    """Takes some of them to a worker, and brings back what it says."""
 
 
 def require_private(scheduler: Address, settings: Settings) -> None:

@@ -1,11 +1,7 @@
-"""What a worker has for a job: a slot with a scratch tree of its own, and one worker.
+"""A worker's slot for one job: a scratch tree with objects from the wire, and a pool of one.
 
-A job slot on a worker: a scratch tree of its own, on objects that came over the wire.
-
-A pool of one worker: the attempt runs as it does at home, but nobody is there to ask.
-
-What the coordinator alone knows is asked at home afterwards: a person's review, and which tests of
-other tasks a change may break.
+The attempt runs as it does at home, but no person can be asked. The coordinator asks afterwards
+for a person's review, and which tests of other tasks a change may break.
 """
 
 from __future__ import annotations

@@ -52,19 +52,15 @@ from runner.serve.pages import Pages
 from runner.text.wording import read_number, seconds_of_age
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from starlette.applications import Starlette
+    from starlette.requests import Request
 
     from runner.config.paths import Places
     from runner.extensions.team.people import Person
     from runner.serve.guard import Gateway
     from runner.serve.listener import ListenAddress
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from starlette.requests import Request
 
     Act = Callable[[TeamContext, Person, str, FormInput], object]
 

@@ -3,12 +3,8 @@
 Started as `python -m …acp_client`, with the prompt on standard input, it starts the agent and sends
 it the prompt. It answers the agent's requests by the rules beside it, and prints the results as
 JSON lines for `output_parsers`. The agent gets no files and no terminals: the runner diffs the
-tree.
-
-What an agent of the Agent Client Protocol asks for, held to the rules that its session has.
-
-Writes and commands are judged by `runner hook`, as those of every other program are; the rest by
-the permission rules alone.
+tree. `runner hook` judges writes and commands, as it does for every other program; the permission
+rules alone judge the rest.
 """
 
 from __future__ import annotations
