@@ -14,7 +14,7 @@ from runner.model.work import CUT_OFF
 from runner.plan.shell.shell_commands import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
-from runner.process.supervise import begin, run
+from runner.process.supervise import run
 from runner.secrets.redact import redact
 from runner.text.wording import abridge
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
-    from runner.process.supervise import RunningCommand
     from runner.writes import project_compile
 else:
     absent_files = lazy_module("runner.gates.absent_files")
@@ -253,16 +252,7 @@ class GateContext:
 
     def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
         """Run one check in the scratch tree, as it stands or as instruments fitted it out."""
-        command = self._command(check, fitted)
-        return run(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
-
-    def begin(self, check: Check) -> RunningCommand | Ran:
-        """Start one check as it stands, and leave it to itself."""
-        command = self._command(check)
-        return begin(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
-
-    def _command(self, check: Check, fitted: Fitted | None = None) -> Command:
-        return Command(
+        command = Command(
             line=fitted.line if fitted else check.command,
             place=self.place,
             environment={**self.environment, **fitted.variables} if fitted else self.environment,
@@ -271,6 +261,7 @@ class GateContext:
             log=self.logs / f"{file_name(check.id)}.log",
             known_secrets=self.known_secrets,
         )
+        return run(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
 
 
 def command_limits(task: Task, settings: Settings) -> Limits:

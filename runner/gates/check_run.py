@@ -300,12 +300,6 @@ def try_check(check: Check, context: GateContext, fitted: Fitted | None = None) 
     return replace(trial, unopened=watch.unopened, unopened_kinds=watch.kinds)
 
 
-def end_plain(check: Check, ran: Ran, context: GateContext, done: TouchedFiles) -> CheckRun:
-    """How a check ended that starts no program, and that whoever asks has run themselves."""
-    _hear_of_touched(done, context)
-    return evaluate_run(check, ran, context, Reports(), done)
-
-
 def _hear_of_touched(done: TouchedFiles, context: GateContext) -> None:
     if context.memory is not None and done.left:
         context.memory.note_left(context.place)

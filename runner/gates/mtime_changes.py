@@ -73,14 +73,10 @@ class TouchedFiles:
 
 def files(context: GateContext) -> Seen:
     """The files of the scratch tree now, by-products left out, and when they were listed."""
-    return since({above: names for above, _, names in _walk(context)})
-
-
-def since(names: Listing) -> Seen:
-    """The same of files that are known to be there."""
     # The kernel stamps files with the time of its last tick, which may lie before a clock that
     # was read earlier.
-    return names, effects.now().timestamp() - TICK
+    began = effects.now().timestamp() - TICK
+    return {above: names for above, _, names in _walk(context)}, began
 
 
 def _walk(context: GateContext) -> Iterator[tuple[str, int, Names]]:

@@ -122,16 +122,6 @@ class Child:
         """Seconds for which it had to wait for a processor so far."""
         return self._tree.queued
 
-    @property
-    def is_gone(self) -> bool:
-        """Whether it ended, all its output was read, and nothing of it is alive."""
-        open_ones = self._selector.get_map()
-        return self.exited and not open_ones and (self.enclosed or not self._tree.survivors())
-
-    def fileno(self) -> int:
-        """What can be read from when `pump` has something to move: epoll(7) may be nested."""
-        return self._selector.fileno()
-
     def pump(self, seconds: float) -> None:
         """Move what can be moved through the pipes; wait at most so long for the first."""
         pause = seconds if self._pidfd is not None else min(seconds, _POLL)

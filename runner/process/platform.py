@@ -254,15 +254,6 @@ def open_exit(pid: int) -> int | None:
         return None
 
 
-@lru_cache(maxsize=1)
-def has_exit_descriptors() -> bool:
-    """Whether the kernel has pidfd_open(2), and lets us call it."""
-    found = open_exit(os.getpid())
-    if found is not None:
-        os.close(found)
-    return found is not None
-
-
 def interrupt(pid: int, is_it: Callable[[], bool]) -> bool:
     """Send SIGINT to a process that `is_it` still knows; whether there was one to send it to.
 

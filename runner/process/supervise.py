@@ -37,8 +37,6 @@ _GRACE_LEFT_BEHIND = 0.5
 """The same for what a command left running when it ended by itself."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
-_LINGERS = 0.05
-"""Seconds after its end in which a command that leaves nothing behind is gone."""
 _NOT_HELD = b"runner: without a sandbox, network registries is treated as yes\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between tries to start a command that the system would not start."""
@@ -71,18 +69,6 @@ def run(
     ends the command. A command that fails or cannot start is a value, too; what this machine is to
     blame for (it starts nothing, its disk is full) is a RunnerError.
     """
-    course = begin(command, sandbox, tell=tell, cancelled=cancelled)
-    return course if isinstance(course, Ran) else course.wait()
-
-
-def begin(
-    command: Command,
-    sandbox: Sandbox,
-    *,
-    tell: Callable[[str], None] | None = None,
-    cancelled: threading.Event | None = None,
-) -> RunningCommand | Ran:
-    """Start a command as `run` does and leave it to itself; how it ended where it did not start."""
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
     missing = explain_missing(command)
@@ -94,7 +80,7 @@ def begin(
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     if command.network is Network.REGISTRIES and not sandbox.encloses:
         output.take(_NOT_HELD)
-    return RunningCommand(command, child, output, tell, cancelled, began)
+    return _RunningCommand(command, child, output, tell, cancelled, began).wait()
 
 
 def _start(
@@ -132,7 +118,7 @@ def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
-class RunningCommand:
+class _RunningCommand:
     """One running command with the patience it is met with; open until it is waited for."""
 
     def __init__(
@@ -153,7 +139,6 @@ class RunningCommand:
         self._cancelled = cancelled
         self._began = self._last_report = effects.monotonic()
         self._soft = False
-        self._ended: float | None = None  # when its first process was seen to be
         self._queued = 0.0  # seconds for which the machine was busy with others
 
     def wait(self) -> Ran:
@@ -168,34 +153,6 @@ class RunningCommand:
             self._output.finish()
             raise
         return self._close(ended, self._bury(ended))
-
-    def fileno(self) -> int:
-        """What can be read from when `is_over` may have something to hear."""
-        return self._child.fileno()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it ended and nothing of it is left; hears what is there, without waiting."""
-        self._child.pump(0)
-        if self._child.is_gone:
-            return True
-        if self._ended is None and self._child.exited:
-            self._ended = effects.monotonic()
-        return False
-
-    def end(self) -> Ran:
-        """How it ended, once it is over. What is left of another takes `wait` its time to end."""
-        if self._child.enclosed:
-            self._child.kill()  # what the kernel has ended with the sandbox is fetched
-        return self._close(Ended.EXITED, 0)
-
-    def due_in(self) -> float:
-        """Seconds until there is something to say or to end, for `wait` to do."""
-        if self._ended is not None:
-            return self._ended + _LINGERS - effects.monotonic()
-        if self._limits.disk:  # what it writes is counted by `wait` alone, again and again
-            return self._began + _POLL - effects.monotonic()
-        return self._pause(watched=True)
 
     def attend(self) -> Ended:
         """Hear the command until its first process has ended, by itself or by us."""
@@ -274,18 +231,14 @@ class RunningCommand:
             self._queued = self._child.queued
         return past >= min(self._queued, self._limits.queue)
 
-    def _pause(self, *, watched: bool = False) -> float:
-        """Seconds until something is due if the command stays silent.
-
-        `watched`: somebody else looks whether it is cancelled.
-        """
+    def _pause(self) -> float:
+        """Seconds until something is due if the command stays silent."""
         now = effects.monotonic()
         waited = min(self._queued, self._limits.queue)
         due = [self._began + self._limits.hard + waited] if self._limits.hard else []
         due += [self._child.heard + self._limits.idle + waited] if self._limits.idle else []
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
-        hears_cancels = self._cancelled is None or watched
-        due += [now + _POLL] if self._limits.disk or not hears_cancels else []
+        due += [now + _POLL] if self._limits.disk or self._cancelled else []
         due += [self._last_report + _TELL_EVERY] if self._child.heard > self._last_report else []
         return max(0.0, min(due, default=now + 60.0) - now)
 

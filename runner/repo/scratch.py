@@ -155,7 +155,7 @@ class Scratch:
         if base and is_commit:
             self._commits.add(base)
         effects.step("scratch", self.tree_folder)
-        if self.find_untouched(base):
+        if self._signed is not None and self.base == base and self._signed.holds:
             self._looked = None
             return  # nobody has touched it since
         self._signed = None
@@ -167,11 +167,6 @@ class Scratch:
             self._reset(base)
         if self.included is not None:
             self.included.put_into(self.tree_folder, self._paths)
-
-    def find_untouched(self, base: str | None) -> StatCache | None:
-        """What the tree looks like, where it is exactly `base` and nobody has touched it."""
-        same = self._signed is not None and self.base == base and self._signed.holds
-        return self._signed if same else None
 
     def base_tree(self) -> str:
         """Name of the base's git tree: what the tree is as long as nobody has written to it."""

@@ -81,7 +81,7 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self.workers.permitter, self.workers.noted = self.settlement.questions.ask, self._hear
+        self.workers.permitter = self.settlement.questions.ask
         self._hours = Timers(self.workers, self.settlement)
         self._hours.begin(self.run_until)
         with self.journal.gather():
@@ -212,7 +212,8 @@ class Engine:
             self._settle(assignment.task, outcome)
         if started:
             self.journal.sync()
-        self.workers.start_together(started)
+        for assignment, slot in started:
+            self.workers.start(assignment, slot)
         return effects.monotonic() >= until
 
     def _next(self) -> Assignment | None:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from runner import effects
 from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.run.attempt import attempt, stand
-from runner.run.check_lane import CheckLane, opens_here
 from runner.run.review import Answer, Ruling
 from runner.run.spare_slots import SpareSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from runner.journal.events import Event as Happening
     from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome
     from runner.run.assignment import Assignment, WorkerContext
-    from runner.run.check_lane import PlainCheck
     from runner.writes.sast import SastScan
 
 A = TypeVar("A")
@@ -120,12 +116,6 @@ class InlineExecutor(Executor):
         return future
 
 
-def _attempt_when(opened: Event, assignment: Assignment, site: WorkerContext) -> Outcome:
-    """The attempt, as soon as whoever hands out work lets all of it begin."""
-    opened.wait()
-    return attempt(assignment, site)
-
-
 class WorkerPool:
     """Hands assignments to free slots and brings back what the workers say."""
 
@@ -148,19 +138,16 @@ class WorkerPool:
         self.tracer: Callable[[Assignment, Outcome], Suspects] = lambda _one, _outcome: Suspects()
         """Asked in the coordinator's thread alone; by itself it knows of no other tasks."""
         self.permitter: Callable[[str, int, PermissionAsked], PermissionAnswered | None] = (
-            self._report_question
+            self.report
         )
         """The same; nobody is asked where no engine runs."""
         # Not a Queue: a signal's handler puts into this one, perhaps while the same thread is about
         # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
-        self.noted: Callable[[Happened], object] = self._inbox.put
-        """Called in the coordinator's thread with its lane's check events; else they are news."""
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]
         self._busy: dict[str, int] = {}
-        self._at_once: Callable[[Assignment, WorkerContext], Outcome] | None = None
         self.lanes = SpareSlots(
             len(self._free), lambda: len(self._busy), lambda number: make_site(number, self)
         )
@@ -170,11 +157,6 @@ class WorkerPool:
             if inline
             else ThreadPoolExecutor(max_workers=slots, thread_name_prefix="slot")
         )
-        self._used: set[int] = set()
-        """Slots whose scratch tree is there."""
-        # Where an executor is given, work goes elsewhere: slots have no trees here (LazySlots).
-        here = executor is None and not inline and opens_here()
-        self._lane = CheckLane(self._note, self._finish, self._hand_over) if here else None
 
     @property
     def working(self) -> tuple[str, ...]:
@@ -206,55 +188,9 @@ class WorkerPool:
             site = self._sites[number] = self._make_site(number, self)
         self._endings.pop(number, None)
         self._busy[assignment.task.id] = number
-        if number in self._used and self._lane and self._lane.take(assignment, site):
-            return
-        self._submit(self._at_once or attempt, assignment, site)
-
-    def _submit(
-        self,
-        work: Callable[[Assignment, WorkerContext], Outcome],
-        assignment: Assignment,
-        site: WorkerContext,
-    ) -> None:
-        future = self._executor.submit(work, assignment, site)
-        future.add_done_callback(lambda done: self._put(Finished(assignment.task.id, done.result)))
-
-    def _hand_over(self, check: PlainCheck) -> None:
-        """Have a check that is not quick go on in its slot's thread."""
-        self._submit(check.go_on, check.assignment, check.site)
-
-    def _finish(self, task: str, result: Callable[[], Outcome]) -> None:
-        """Called by the lane, in the coordinator's thread."""
-        self._inbox.put(Finished(task, result))
-
-    def _note(self, task: str, number: int, event: Happening) -> None:
-        """The same, of something for the journal."""
-        self.noted(Happened(task, number, event))
-
-    def _put(self, message: Message) -> None:
-        """Called from any thread: something for the coordinator to hear."""
-        self._inbox.put(message)
-        self._ring()
-
-    def _ring(self) -> None:
-        if self._lane:
-            # The coordinator may be hearing the lane at this moment, where the queue wakes nobody.
-            self._lane.ring()
-
-    def start_together(self, given: Sequence[tuple[Assignment, int]]) -> None:
-        """Give each assignment to the slot that was taken for it; none begins before all are given.
-
-        Making a thread waits until it runs: beside workers that are busy, for each of them in turn.
-        """
-        opened = Event()
-        if len(given) > 1 and isinstance(self._executor, ThreadPoolExecutor):
-            self._at_once = partial(_attempt_when, opened)
-        try:
-            for assignment, number in given:
-                self.start(assignment, number)
-        finally:
-            self._at_once = None
-            opened.set()
+        future = self._executor.submit(attempt, assignment, site)
+        task = assignment.task.id
+        future.add_done_callback(lambda done: self._inbox.put(Finished(task, done.result)))
 
     def ends(self, number: int) -> Event:
         """What is set when the work in a slot is to end: all of it, or that task alone."""
@@ -270,13 +206,12 @@ class WorkerPool:
             return False
         self.ended.add(task)
         self.ends(number).set()
-        self._ring()
         return True
 
     def cancel_task(self, task: str) -> None:
         """End a task on a person's word, be it worked on or not; called from any thread."""
         if not self.end(task):
-            self._put(Cancelling(task))
+            self._inbox.put(Cancelling(task))
 
     def cancel(self) -> None:
         """End everything that runs; the workers come back with interrupted outcomes."""
@@ -284,22 +219,21 @@ class WorkerPool:
         self.cancelled.set()
         for event in tuple(self._endings.values()):
             event.set()
-        self._ring()
 
     def report(self, task: str, number: int, event: Happening) -> None:
         """Called by workers: something for the journal."""
-        self._put(Happened(task, number, event))
+        self._inbox.put(Happened(task, number, event))
 
     def add_scan(self, task: str, number: int, scan: SastScan) -> None:
         """Called by workers: a scan to ask for its findings later."""
-        self._put(Scanning(task, number, scan))
+        self._inbox.put(Scanning(task, number, scan))
 
     def ask(self, outcome: Outcome) -> Ruling:
         """Called by workers: have the writes reviewed, and wait for the answer."""
         if self.inline:  # the coordinator is this very thread: it cannot be asked from here
             return Ruling(Answer.WAITS)
         answers: SimpleQueue[Ruling] = SimpleQueue()
-        self._put(Asking(outcome, answers.put))
+        self._inbox.put(Asking(outcome, answers.put))
         return self._await(answers, outcome.task) or Ruling(Answer.WAITS)
 
     def permit(
@@ -309,18 +243,15 @@ class WorkerPool:
         if self.inline:  # the coordinator is this very thread
             return self.permitter(task, number, question)
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
-        self._put(Permitting(task, number, question, answers.put))
+        self._inbox.put(Permitting(task, number, question, answers.put))
         return self._await(answers, task)
-
-    def _report_question(self, task: str, number: int, question: PermissionAsked) -> None:
-        self.report(task, number, question)
 
     def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
         """Called by workers: the tests of other tasks that a change may break."""
         if self.inline:  # the coordinator is this very thread
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[Suspects] = SimpleQueue()
-        self._put(Tracing(assignment, outcome, answers.put))
+        self._inbox.put(Tracing(assignment, outcome, answers.put))
         return self._await(answers, assignment.task.id) or Suspects()
 
     def _await(self, answers: SimpleQueue[A], task: str) -> A | None:
@@ -335,17 +266,13 @@ class WorkerPool:
     @property
     def has_news(self) -> bool:
         """Whether `wait` would answer at once."""
-        if self._lane and self._lane.is_busy:
-            self._lane.hear(0.0)
         return not self._inbox.empty()
 
     def wait(self, seconds: float | None = None) -> Message | None:
         """The next thing a worker has to say; None when nothing came in time."""
         message = self._get(seconds)
         if isinstance(message, Finished):
-            number = self._busy.pop(message.task)
-            self._free.append(number)
-            self._used.add(number)
+            self._free.append(self._busy.pop(message.task))
         return message
 
     def _get(self, seconds: float | None) -> Message | None:
@@ -358,36 +285,21 @@ class WorkerPool:
         while True:
             piece = _PATIENCE if left is None else min(left, _PATIENCE)
             with suppress(Empty):
-                return self._inbox.get(timeout=self._hear_lane(piece))
+                return self._inbox.get(timeout=piece)
             if left is not None and (left := left - piece) <= 0:
                 return None
-
-    def _hear_lane(self, seconds: float | None) -> float | None:
-        """Hear the lane until there is news or the time is over; the seconds that are left."""
-        until = None if seconds is None else effects.monotonic() + seconds
-        left = seconds
-        while self._lane and self._lane.is_busy and self._inbox.empty() and left != 0:
-            self._lane.hear(left)
-            left = None if until is None else max(0.0, until - effects.monotonic())
-        return left
 
     def interrupt(self) -> None:
         """Called by a signal's handler, at any moment: wake the coordinator, who ends the run."""
         self.interrupted = True
-        self._put(Interrupted())
+        self._inbox.put(Interrupted())
         if self.inline:  # the coordinator is busy with the command itself
             self.cancel()
 
     def close(self) -> None:
         """Wait for the workers and give the slots back."""
         self.cancel()
-        if self._lane:
-            # As long as the executor takes work: once it is shut it refuses all
-            # (concurrent.futures).
-            self._lane.hand_all_over()
         self._executor.shutdown(wait=True)
-        if self._lane:
-            self._lane.close()
         for site in self._sites.values():
             site.close()
         self.lanes.close()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from runner.process import cgroups
 from runner.process.base import Ended
 from runner.process.cgroups import Grounds, explain_unheld, group_for
 from runner.process.limits import Limits, apply_bounds, find_device, with_device
-from runner.process.supervise import RunningCommand, begin
 
 MEGABYTE = 2**20
 _BUSY = "import time; end = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
@@ -140,17 +137,3 @@ def test_a_persons_bounds_become_numbers():
     own = apply_bounds(Limits(), settings)
     assert (own.processors, own.disk, own.io) == (1.5, 10 * 2**30, 50 * MEGABYTE)
     assert with_device(Limits(), Path("/")) == Limits()
-
-
-def test_a_command_whose_writing_is_counted_is_for_who_looks_again_and_again(bare):
-    """The lane hears a command when it says something: one may write for long and say nothing."""
-    ended = threading.Event()
-    limits = Limits(hard=60, disk=MEGABYTE)
-    course = begin(bare.command("sleep 30", limits=limits), bare.sandbox, cancelled=ended)
-    assert isinstance(course, RunningCommand)
-    time.sleep(0.2)
-    assert not course.is_over
-    is_due = course.due_in() <= 0
-    ended.set()
-    assert course.wait().ended is Ended.CANCELLED
-    assert is_due

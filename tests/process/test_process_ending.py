@@ -19,7 +19,6 @@ from runner.process.base import Ended
 from runner.process.limits import Limits
 from runner.process.own_command import OwnCommand, OwnCommandResult, ask_for_secret
 from runner.process.sandbox import NoSandbox
-from runner.process.supervise import begin
 
 
 def alive(word: str) -> list[int]:
@@ -301,10 +300,11 @@ def test_a_secret_that_is_asked_for_meanwhile_is_no_leftover_of_a_command(bare, 
 
 
 def test_a_command_of_our_own_that_stays_is_no_leftover_of_a_command(bare, tmp_path):
-    course = begin(bare.command("sleep 0.1"), bare.sandbox)
-    time.sleep(0.03)
-    own = OwnCommand(("help", "settings"), tmp_path, os.environ, stays=True)
-    left = course.wait().left_behind
+    with ThreadPoolExecutor() as pool:
+        ran = pool.submit(bare.run, "sleep 0.1")
+        time.sleep(0.03)
+        own = OwnCommand(("help", "settings"), tmp_path, os.environ, stays=True)
+        left = ran.result().left_behind
     code = own.wait(60)
     own.forget()
     assert (code, left) == (0, 0)
@@ -317,9 +317,10 @@ def test_what_may_have_written_to_a_tree_is_counted(tmp_path, monkeypatch):
     assert tree.count_visits(own.tree) == 0
     held.says("true")
     assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (1, 0)
-    course = begin(held.command("sleep 0.2"), held.sandbox)
-    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, 0)
-    course.wait()
+    with ThreadPoolExecutor() as pool:
+        pool.submit(held.run, "sleep 0.4")
+        time.sleep(0.2)
+        assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, 0)
     assert tree.count_visits(own.tree) == 2
     Bench(other, NoSandbox()).says("true")
     assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, None)

@@ -4,7 +4,6 @@ import signal
 import threading
 import time
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 from runner.run import workers
 from runner.run.spare_slots import SpareSlots
@@ -89,30 +88,6 @@ def test_what_works_elsewhere_claims_a_slot_without_a_tree():
         assert tree is made.trees[0]  # a claim that is over is nobody's
 
 
-def test_of_attempts_that_are_started_together_none_begins_before_all_are_given(monkeypatch):
-    begun, given = threading.Event(), []
-
-    def begin(assignment, _site):
-        begun.set()
-        return assignment.task.id
-
-    def make_site(number, _crew):
-        given.append((number, begun.wait(0.05)))
-        return SimpleNamespace(close=lambda: None, settings=None)
-
-    monkeypatch.setattr(workers, "attempt", begin)
-    pool = workers.WorkerPool(3, make_site)
-    named = [SimpleNamespace(id=f"TASK-{n}") for n in range(3)]
-    tasks = [SimpleNamespace(task=one, is_check=False) for one in named]
-    pool.start_together([(one, pool.take_slot()) for one in tasks])
-    came = [pool.wait(90) for _ in tasks]
-    assert given == [(0, False), (1, False), (2, False)]
-    assert {(one.task, one.result()) for one in came} == {(f"TASK-{n}",) * 2 for n in range(3)}
-    pool.start_together([(tasks[0], pool.take_slot())])
-    assert pool.wait(90).result() == "TASK-0"
-    pool.close()
-
-
 def test_a_signal_that_wakes_no_wait_is_heard_within_moments():
     """As one does that comes right before the coordinator begins to wait."""
     pool, heard = workers.WorkerPool(1, lambda *_: None), []
@@ -124,7 +99,7 @@ def test_a_signal_that_wakes_no_wait_is_heard_within_moments():
         time.sleep(0.2)
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
         done.wait(30)
-        pool._put(None)
+        pool._inbox.put(None)
 
     sender = threading.Thread(target=send)
     sender.start()

@@ -80,10 +80,6 @@ class SimulatedCrew:
     def take_slot(self):
         return self._free.pop()
 
-    def start_together(self, given):
-        for assignment, slot in given:
-            self.start(assignment, slot)
-
     def start(self, assignment, slot):
         self._must_be_allowed(assignment)
         self.started.append((assignment.task.id, assignment.attempt))
