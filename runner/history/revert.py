@@ -15,7 +15,6 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.filtered import find_filtered
-from runner.repo.git import Git
 from runner.repo.landed_commits import name_project
 from runner.repo.merge import carry
 from runner.repo.refs import keep_ref
@@ -298,12 +297,10 @@ def _reverse_commits(
     repository: Repository, head: str, landed: Sequence[LogEntry], id_: str
 ) -> tuple[Change, ...]:
     """The reverse of every commit, the newest first, as changes of `head`."""
-    # in git's own folder, where the files of a merge by lines are in nobody's way
-    git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
     now = head
     for one in landed:
         back = changes_between(repository, one.commit, one.parent)
-        merged = carry(git, repository.prefix, (one.commit, now), back)
+        merged = carry(repository, (one.commit, now), back)
         if merged.conflicts:
             raise _refuse_built_on(repository, head, landed, id_, merged.conflicts)
         if merged.changes:

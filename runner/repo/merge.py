@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.repo.read import Repository
-    from runner.repo.trees import Prefix
 
 
 _FAILED = 255
@@ -47,16 +46,18 @@ class _Sides:
 
 
 def carry(
-    git: Git, prefix: Prefix, bases: tuple[str | None, str | None], changes: Sequence[Change]
+    repository: Repository, bases: tuple[str | None, str | None], changes: Sequence[Change]
 ) -> MergedChanges:
-    """Carry changes from the old base to the new one, path by path.
+    """Carry changes from the old base to the new one, path by path; empty is no commit.
 
     A path that is the same in both takes ours. One that they changed too is merged by lines
     (git-merge-file(1)); binary files, deletions against changes, files against folders and
     different modes are conflicts.
     """
     paths = sorted({above for change in changes for above in _with_parents(change.path)})
-    old, new = (tree_entries(git, prefix, base, paths) for base in bases)
+    # in git's own folder, where the files of a merge by lines are in nobody's way
+    git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
+    old, new = (tree_entries(git, repository.prefix, base or None, paths) for base in bases)
     deleted = frozenset(change.path for change in changes if change.content is None)
     reader = ObjectReader(git)
     try:

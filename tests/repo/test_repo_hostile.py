@@ -7,7 +7,6 @@ import pytest
 from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
 from runner.repo.commit import commit_tree, swap_branch
-from runner.repo.git import Git
 from runner.repo.index_lock import sync_index
 from runner.repo.merge import carry
 from runner.repo.read import Repository
@@ -138,7 +137,8 @@ def test_a_scratch_tree_runs_nothing_and_holds_the_bytes_git_stores(tmp_path):
     write(scratch.project, {"a.txt": "changed\n", "b.bin": "changed\n", "n.bin": "x"})
 
     assert [change.path for change in scratch.changes()] == ["a.txt", "b.bin", "n.bin"]
-    carry(Git(real), scratch.lender.prefix, (base, base), scratch.changes())
+    with Repository.open(real) as repository:
+        carry(repository, (base, base), scratch.changes())
 
     assert ran(tmp_path) == []
 

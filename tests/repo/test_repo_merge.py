@@ -2,7 +2,6 @@ import pytest
 from repo_build import a_change, a_repository, commit_all, files_of, git, write
 
 from runner.model import digest_of
-from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
@@ -26,8 +25,8 @@ def merged(tmp_path):
             else:
                 write(real, {path: content})
         new = commit_all(real, "theirs")
-        prefix = scratch.lender.prefix
-        result = carry(Git(real), prefix, (scratch.base, new), ours)
+        with Repository.open(real) as repository:
+            result = carry(repository, (scratch.base, new), ours)
         scratch.reset(new)
         if not result.conflicts:
             scratch.apply(result.changes)

@@ -10,7 +10,6 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo import refs
 from runner.repo.commit import commit_tree
-from runner.repo.git import Git
 from runner.repo.head import PLANS
 from runner.repo.merge import carry
 from runner.run.landing.lander import changes_between
@@ -139,7 +138,7 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def load_held_changes(repository: Repository, held: HeldWork) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
-    commit = refs.read_ref(repository, refs.find_own_name(repository, held.ref))
+    commit = refs.read_ref(repository, held.ref)
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 
@@ -173,9 +172,7 @@ def adopt(repository: Repository, branch: str) -> Adopted:
             f"{branch} has no changes that are not already here",
             hint=f"git log {head[:12]}..{branch}",
         )
-    # in git's own folder, where the files of a merge by lines are in nobody's way
-    git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
-    merged = carry(git, repository.prefix, (base or None, head or None), changes)
+    merged = carry(repository, (base, head), changes)
     if merged.conflicts:
         raise RunnerError(
             f"{branch} and {repository.head().shown} both changed {', '.join(merged.conflicts)}",

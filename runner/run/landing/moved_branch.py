@@ -16,7 +16,6 @@ from runner.journal.events import PlanUpdated, TaskApproved, TaskFailed, TaskReo
 from runner.journal.session_events import EDIT
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, digest_of
-from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.run.dependents import UNKNOWN, find_changed_fields
 
@@ -169,10 +168,7 @@ def carry_held(
         known = journal.state.task(id_)
         if known.held is None or known.held.base == head:
             continue
-        bases = (known.held.base or None, head or None)
-        # in git's own folder, where the files of a merge by lines are in nobody's way
-        git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
-        merged = carry(git, repository.prefix, bases, changes)
+        merged = carry(repository, (known.held.base, head), changes)
         held[id_] = merged.changes
         if merged.conflicts:
             del held[id_]

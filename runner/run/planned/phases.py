@@ -17,9 +17,8 @@ from runner.journal.events import GateCompleted, GateStarted
 from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
-from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.refs import drop_ref, find_own_name, keep_ref, list_refs, own_name, read_ref
+from runner.repo.refs import drop_ref, keep_ref, list_refs, own_name, read_ref
 from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import make_gate_context
 from runner.secrets.redact import redact
@@ -140,14 +139,13 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def restate_kept(repository: Repository, kept: BuiltPhases, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
-    commit = read_ref(repository, find_own_name(repository, kept.ref))
+    commit = read_ref(repository, kept.ref)
     if commit is None:
         return None
     changes = changes_between(repository, kept.base or None, commit)
     if kept.base == base:
         return changes
-    git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
-    merged = carry(git, repository.prefix, (kept.base or None, base or None), changes)
+    merged = carry(repository, (kept.base, base), changes)
     return None if merged.conflicts else merged.changes
 
 
