@@ -6,6 +6,7 @@ too long, its long sections are cut shorter, but never the task's own text.
 
 from __future__ import annotations
 
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.gather import GatheredContext
@@ -88,69 +89,70 @@ def tokens_of(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-def compose_brief(  # noqa: PLR0913  each is a part of the brief
-    task: Task,
-    attempt: int,
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a brief is made of."""
+
+    task: Task
+    attempt: int
+    findings: tuple[Finding, ...] = ()
+    patterns: tuple[MatchedPattern, ...] = ()
+    previous: str = ""
+    """The diff of the last failed attempt."""
+    former: str = ""
+    """The diff of what the task built before, which is in the files."""
+    plan_title: str = ""
+    dependencies: tuple[tuple[str, str], ...] = ()
+    """Ids and titles of the tasks it builds on."""
+    gates: tuple[GateSpec, ...] = ()
+    """The project's for this type of task, beside the task's own."""
+    coverage: float | None = None
+    """In percent, where it is asked for."""
+    around: GatheredContext = field(default_factory=GatheredContext)
+    """What was gathered beside the task."""
+    plan: str = ""
+    """The approved plan."""
+    since: Mapping[str, int] | None = None
+    """Since which attempt a check has failed."""
+    searched: tuple[str, ...] = ()
+    """By what the patterns were searched."""
+    has_variables: bool = True
+    """Whether who reads it is a program that gets `$RUNNER_DRAFT` and the like."""
+
+
+def compose_brief(
+    given: Parts,
     *,
-    findings: tuple[Finding, ...] = (),
-    patterns: tuple[MatchedPattern, ...] = (),
-    previous: str = "",
-    former: str = "",
-    plan_title: str = "",
-    dependencies: Mapping[str, str] | None = None,
-    gates: tuple[GateSpec, ...] = (),
-    coverage: float | None = None,
     tokens: int = 8000,
     known_secrets: Collection[str] = (),
-    around: GatheredContext | None = None,
-    plan_text: str = "",
     failed: int | None = None,
-    since: Mapping[str, int] | None = None,
-    searched: tuple[str, ...] = (),
-    has_variables: bool = True,
 ) -> Brief:
     """The brief of an attempt.
 
-    `previous` is the diff of the last failed attempt, `former` that of what it built before, which
-    is in the files. `dependencies` are the titles of the tasks it builds on, by id; `gates` are
-    the project's for this type of task, beside the task's own; `coverage` is in percent where one
-    is asked for; `tokens` bounds the text beside context files and index, which have bounds of
-    their own; `known_secrets` are values that must never be shown; `around` is what was gathered
-    beside the task; `plan_text` the approved plan; `failed` how many attempts in a row failed
-    before this one, else all before it; `since` says since which attempt a check fails;
-    `has_variables` whether its reader is a program that gets `$RUNNER_DRAFT` and the like.
+    `tokens` bounds the text beside context files and index, which have bounds of their own;
+    `known_secrets` are values that must never be shown; `failed` is how many attempts in a row
+    failed before this one, else all before it.
     """
-    around = around or GatheredContext()
-    findings = _still_open(findings, attempt - 1 if failed is None else failed)
-    draft = redact(previous, known_secrets)
-    parts = Parts(
-        task=task,
-        attempt=attempt,
-        findings=findings,
-        patterns=patterns,
+    around = given.around
+    draft = redact(given.previous, known_secrets)
+    parts = replace(
+        given,
+        findings=_still_open(given.findings, given.attempt - 1 if failed is None else failed),
         previous=draft,
-        former=redact(former, known_secrets),
-        plan_title=plan_title,
-        dependencies=tuple((dependencies or {}).items()),
-        gates=gates,
-        coverage=task.coverage if task.coverage is not None else coverage,
-        around=around,
-        plan=plan_text,
-        since=since,
-        searched=searched,
-        has_variables=has_variables,
+        former=redact(given.former, known_secrets),
+        coverage=given.coverage if given.task.coverage is None else given.task.coverage,
     )
     written = _fit_sections(parts, tokens * CHARACTERS_A_TOKEN, tuple(known_secrets))
     return Brief(
-        task=task,
-        attempt=attempt,
-        findings=findings,
-        patterns=patterns,
+        task=parts.task,
+        attempt=parts.attempt,
+        findings=parts.findings,
+        patterns=parts.patterns,
         previous=draft if len(draft) <= LONGEST_DRAFT else "",
         text=redact("\n\n".join(map(str, written)) + "\n", known_secrets),
         parts=tuple(BriefPart(one.name, tokens_of(f"{one}\n\n")) for one in written),
         kind=str(around.work),
-        searched=searched,
+        searched=parts.searched,
         skills=around.skills.found,
         warnings=around.skills.warnings,
     )
@@ -185,31 +187,6 @@ def open_since(tries: Sequence[Try]) -> dict[str, int]:
         since = {check: since.get(check, one.attempt) for check in one.checks}
     last = tries[-1].attempt if tries else 0
     return {check: first for check, first in since.items() if first < last}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a brief is made of."""
-
-    task: Task
-    attempt: int
-    findings: tuple[Finding, ...]
-    patterns: tuple[MatchedPattern, ...]
-    previous: str
-    former: str
-    plan_title: str
-    dependencies: tuple[tuple[str, str], ...]
-    gates: tuple[GateSpec, ...]
-    coverage: float | None
-    around: GatheredContext
-    plan: str = ""
-    """The approved plan."""
-    since: Mapping[str, int] | None = None
-    """Since which attempt a check has failed."""
-    searched: tuple[str, ...] = ()
-    """By what the patterns were searched."""
-    has_variables: bool = True
-    """Whether who reads it is a program that the runner starts; a model has no environment."""
 
 
 class BriefSection(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.paths import Places
 from runner.config.stack import detect_stack
-from runner.context.brief import Brief, compose_brief, open_since
+from runner.context.brief import Brief, Parts, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import PatternSearch, match_patterns
 from runner.gates.mutation.red_first import wants_red_first
@@ -406,7 +406,7 @@ class Preparation:
         """Return the brief for the task's implementer; by default of what a run would do next."""
         known = self.journal.state.task(task.id)
         patterns = self._match_patterns(task)
-        return compose_brief(
+        parts = Parts(
             task,
             attempt,
             findings=without_private(known.findings),
@@ -414,17 +414,20 @@ class Preparation:
             previous=self._drafts.get(task.id, ""),
             former=self.former(known.commit) if self.former and known.commit else "",
             plan_title=self.plan_title,
+            dependencies=tuple((id_, self._title(id_)) for id_ in task.depends_on),
             gates=self.settings.gates_for(task.type),
             coverage=self.settings.proof.coverage,
-            tokens=self.settings.agent.context_tokens,
-            plan_text=format_plan(self.journal.state, task, step),
             around=self._surroundings(task, patterns, step),
-            failed=len(known.tries),
+            plan=format_plan(self.journal.state, task, step),
             since=open_since(known.tries),
             searched=self._describe_search(task),
-            known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
-            dependencies={id_: self._title(id_) for id_ in task.depends_on},
             has_variables=getattr(self.implementer(task), "name", "") not in _NO_PROGRAMS,
+        )
+        return compose_brief(
+            parts,
+            tokens=self.settings.agent.context_tokens,
+            known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
+            failed=len(known.tries),
         )
 
     def _title(self, id_: str) -> str:

@@ -1,6 +1,6 @@
 import re
 
-from runner.context.brief import compose_brief
+from runner.context.brief import Parts, compose_brief
 from runner.context.patterns import MatchedPattern
 from runner.model import (
     Contract,
@@ -40,12 +40,14 @@ def test_a_whole_brief_reads_as_it_should():
         changes=("CHANGE-003 (2026-11-21): whole hours only",),
     )
     brief = compose_brief(
-        task,
-        1,
-        plan_title="Booking service",
-        dependencies={"TASK-001": "Setup"},
-        gates=(GateSpec("lint", "flake8"), GateSpec("types", "mypy")),
-        coverage=70,
+        Parts(
+            task,
+            1,
+            plan_title="Booking service",
+            dependencies=tuple({"TASK-001": "Setup"}.items()),
+            gates=(GateSpec("lint", "flake8"), GateSpec("types", "mypy")),
+            coverage=70,
+        )
     )
     assert brief.text.startswith("# TASK-002: Booking model\n\n- Plan: Booking service\n")
     assert (
@@ -71,8 +73,8 @@ def test_a_whole_brief_reads_as_it_should():
 
 
 def test_a_check_is_told_that_it_may_write_nothing_and_any_that_it_may_write_all():
-    assert "is a check" in section(compose_brief(a_task(), 1).text, "Files you may write")
-    anything = compose_brief(a_task(outputs=("any",)), 1).text
+    assert "is a check" in section(compose_brief(Parts(a_task(), 1)).text, "Files you may write")
+    anything = compose_brief(Parts(a_task(outputs=("any",)), 1)).text
     assert section(anything, "Files you may write").startswith("Any file that the task needs.")
 
 
@@ -81,7 +83,7 @@ def test_what_failed_is_told_with_place_hint_and_output_the_gravest_first():
         Finding("sast", "look at this", severity=Severity.WARNING),
         Finding("TC-002", "1 failed", "tests/t.py", 12, hint="read it", detail="x\n```\nE  boom"),
     )
-    brief = compose_brief(a_task(), 2, findings=findings)
+    brief = compose_brief(Parts(a_task(), 2, findings=findings))
     told = section(brief.text, "What failed before")
     assert told.startswith("### 1. TC-002 (error) at `tests/t.py:12`\n\n1 failed\n\nHint: read it")
     assert "````text\nx\n```\nE  boom\n````" in told
@@ -90,7 +92,7 @@ def test_what_failed_is_told_with_place_hint_and_output_the_gravest_first():
 
 
 def test_the_attempt_before_is_shown_as_a_diff():
-    brief = compose_brief(a_task(), 2, previous="-a\n+b\n")
+    brief = compose_brief(Parts(a_task(), 2, previous="-a\n+b\n"))
     assert "```diff\n-a\n+b\n```" in section(brief.text, "The previous attempt")
     assert brief.previous == "-a\n+b\n"
 
@@ -100,7 +102,7 @@ def test_patterns_come_with_their_text_or_the_reason_it_is_missing():
         MatchedPattern("PATTERN-001", "Locking", "# Locking\nUse versions."),
         MatchedPattern("PATTERN-002", "Gone", note="patterns/x.md not found"),
     )
-    told = section(compose_brief(a_task(), 1, patterns=patterns).text, "Patterns to follow")
+    told = section(compose_brief(Parts(a_task(), 1, patterns=patterns)).text, "Patterns to follow")
     assert "### PATTERN-001: Locking\n\n```markdown\n# Locking" in told
     assert "(not shown: patterns/x.md not found)" in told
 
@@ -109,21 +111,23 @@ def test_no_secret_and_nothing_invisible_comes_through_anywhere():
     hidden = "s3cr3t" + "-value"
     dirty = f"{KEY} {hidden} \u202e\x1b[2K"
     brief = compose_brief(
-        a_task(
-            prose=dirty,
-            acceptance=(dirty,),
-            changes=(dirty,),
-            inputs=(dirty,),
-            type=dirty,
-            test_contracts=(TestContract("TC-1", Level.UNIT, dirty),),
+        Parts(
+            a_task(
+                prose=dirty,
+                acceptance=(dirty,),
+                changes=(dirty,),
+                inputs=(dirty,),
+                type=dirty,
+                test_contracts=(TestContract("TC-1", Level.UNIT, dirty),),
+            ),
+            2,
+            findings=(Finding("c", dirty, hint=dirty, detail=dirty),),
+            patterns=(MatchedPattern("P", dirty, dirty),),
+            previous=dirty,
+            plan_title=dirty,
+            dependencies=tuple({"TASK-001": dirty}.items()),
+            gates=(GateSpec("g", dirty),),
         ),
-        2,
-        findings=(Finding("c", dirty, hint=dirty, detail=dirty),),
-        patterns=(MatchedPattern("P", dirty, dirty),),
-        previous=dirty,
-        plan_title=dirty,
-        dependencies={"TASK-001": dirty},
-        gates=(GateSpec("g", dirty),),
         known_secrets=(hidden,),
     )
     for text in (brief.text, brief.previous):
@@ -137,7 +141,7 @@ def test_a_key_at_the_place_where_a_text_is_cut_is_not_shown_by_half():
     lines = ["x" * 90] * 33
     for shift in range(0, 60, 7):
         detail = "y" * shift + KEY + "\n" + "\n".join(lines)
-        brief = compose_brief(a_task(), 2, findings=(Finding("c", "m", detail=detail),))
+        brief = compose_brief(Parts(a_task(), 2, findings=(Finding("c", "m", detail=detail),)))
         assert KEY[-12:] not in brief.text
 
 
@@ -146,7 +150,9 @@ def test_a_long_brief_is_bounded_and_keeps_the_task_s_own_words():
     findings = tuple(Finding(f"c{n}", "m" * 5000, detail="d\n" * 50_000) for n in range(50))
     patterns = tuple(MatchedPattern(f"P{n}", "t", "p\n" * 50_000) for n in range(3))
     brief = compose_brief(
-        a_task(prose=prose), 2, findings=findings, patterns=patterns, previous="+d\n" * 100_000
+        Parts(
+            a_task(prose=prose), 2, findings=findings, patterns=patterns, previous="+d\n" * 100_000
+        )
     )
     assert len(brief.text) <= 8000 * 4
     assert brief.text.count("Own words.") == 500
@@ -154,11 +160,11 @@ def test_a_long_brief_is_bounded_and_keeps_the_task_s_own_words():
 
 
 def test_a_draft_that_is_too_long_to_be_a_patch_is_not_handed_over_cut():
-    brief = compose_brief(a_task(), 2, previous="+d\n" * 400_000)
+    brief = compose_brief(Parts(a_task(), 2, previous="+d\n" * 400_000))
     assert brief.previous == ""
     assert "more characters)" in section(brief.text, "The previous attempt")
 
 
 def test_names_that_would_break_out_of_markdown_do_not():
-    text = compose_brief(a_task(outputs=("a`b``c", "d\ne")), 1).text
+    text = compose_brief(Parts(a_task(outputs=("a`b``c", "d\ne")), 1)).text
     assert "- ``` a`b``c ```\n- `d\\ne`" in text

@@ -6,7 +6,7 @@ from context_build import a_tree
 from settings_of import settings_of
 
 from runner.config.settings import Settings
-from runner.context.brief import compose_brief, open_since
+from runner.context.brief import Parts, compose_brief, open_since
 from runner.context.gather import surroundings_of
 from runner.journal.task_state import Try
 from runner.model import Finding, Level, Severity, Spec, Task, TaskPlan, TestContract
@@ -31,7 +31,7 @@ def a_brief(tmp_path, texts, *, attempt=1, settings=None, plan=None, tokens=8000
     tree = a_tree(texts)
     task = a_task(**fields)
     around = surroundings_of(tmp_path, tree, task, settings, plan=plan)
-    return compose_brief(task, attempt, around=around, tokens=tokens)
+    return compose_brief(Parts(task, attempt, around=around), tokens=tokens)
 
 
 TREE = {
@@ -100,7 +100,7 @@ def test_a_plan_says_what_may_be_written_and_which_files_are_shown(tmp_path):
     plan = TaskPlan(steps=("Read",), files=("src/models.py",), type="refactor")
     task = a_task(title="Something odd")
     around = surroundings_of(tmp_path, a_tree(TREE), task, Settings(), plan=plan)
-    brief = compose_brief(task, 1, around=around, plan_text="# Plan\n\n1. Read\n")
+    brief = compose_brief(Parts(task, 1, around=around, plan="# Plan\n\n1. Read\n"))
     told = section(brief.text, "The approved plan")
     assert told == (
         "If you change a file that the plan does not name, the attempt fails.\n\n"
@@ -116,9 +116,9 @@ def test_after_the_second_failure_only_what_still_refuses_is_told_with_its_age()
         Finding("TC-002", "1 failed"),
         Finding("sast", "look at this", severity=Severity.WARNING),
     )
-    second = compose_brief(a_task(), 2, findings=findings, failed=1)
+    second = compose_brief(Parts(a_task(), 2, findings=findings), failed=1)
     assert "look at this" in section(second.text, "What failed before")
-    third = compose_brief(a_task(), 3, findings=findings, failed=2, since={"TC-002": 1})
+    third = compose_brief(Parts(a_task(), 3, findings=findings, since={"TC-002": 1}), failed=2)
     assert section(third.text, "What failed before") == (
         "### 1. TC-002 (error), open since attempt 1\n\n1 failed"
     )
@@ -165,7 +165,7 @@ def test_no_secret_comes_through_from_what_surrounds_the_task(tmp_path):
 
 
 def test_where_patterns_had_to_be_searched_and_none_fits_that_is_said():
-    brief = compose_brief(a_task(), 1, searched=("2 patterns", "domain auth"))
+    brief = compose_brief(Parts(a_task(), 1, searched=("2 patterns", "domain auth")))
     assert section(brief.text, "Patterns to follow") == (
         "None fits; searched by 2 patterns, domain auth."
     )

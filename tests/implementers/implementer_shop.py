@@ -3,7 +3,7 @@
 import threading
 from dataclasses import replace
 
-from runner.context.brief import compose_brief
+from runner.context.brief import Parts, compose_brief
 from runner.implementers.base import ImplementerContext
 from runner.model import Spec, Task
 from runner.process.base import Place, command_environment
@@ -36,7 +36,7 @@ class Shop:
 
     def brief(self, attempt=1, previous="", findings=(), **fields):
         task = Task(id="TASK-002", title="Model", line=1, spec=Spec("", ""), **fields)
-        return compose_brief(task, attempt, previous=previous, findings=findings)
+        return compose_brief(Parts(task, attempt, previous=previous, findings=findings))
 
     def write(self, path, text):
         target = self.tree / path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.context.brief import compose_brief
+from runner.context.brief import Parts, compose_brief
 from runner.errors import RunnerError
 from runner.model import AcceptanceItem, HeldOutFile
 from runner.plan.document import read_plan
@@ -179,7 +179,7 @@ def test_a_form_that_is_not_edited_shows_the_lines_to_write(fields):
 
 def test_a_brief_leaves_the_lines_out():
     task, _ = read()
-    brief = compose_brief(task, 1).text
+    brief = compose_brief(Parts(task, 1)).text
     assert "A1: an end before its start is refused" in brief
     assert "TC-002" in brief
     for word in ("TC-003", "acceptance.py", DIGEST, "held out", "Test author"):
