@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.app.build import command_batch
+    from runner.app.build.command_batch import TaskExit
     from runner.app.write import analysis, secret_findings
     from runner.app.write.workplace import Unreadable
     from runner.report.documents import Json
-    from runner.run.batch import TaskExit
     from runner.secrets.allowlist import Allowed
     from runner.writes.sast_report import SastFinding
 else:

@@ -303,10 +303,16 @@ class WorkerContext:
     def environment(self, assignment: Assignment) -> dict[str, str]:
         """What a task's commands get beside the allow-list."""
         return {
-            **self.base_environment,
-            "RUNNER_TASK": assignment.task.id,
+            **self.variables(assignment.task.id),
             "RUNNER_ATTEMPT": str(assignment.brief.attempt),
+            **dict(assignment.secrets),
+        }
+
+    def variables(self, task: str) -> dict[str, str]:
+        """The same of no attempt, without what is secret."""
+        return {
+            **self.base_environment,
+            "RUNNER_TASK": task,
             "RUNNER_SLOT": str(self.number),
             "RUNNER_PORT_BASE": str(20000 + 100 * self.number),
-            **dict(assignment.secrets),
         }

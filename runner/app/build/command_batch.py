@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.inspect.validation import check_sound
-from runner.app.prove.prove_tree import worker_setup
+from runner.app.prove.prove_tree import open_slots
 from runner.errors import ExitCode, RunnerError
+from runner.gates.base import command_limits
 from runner.lazy_dataclass import dataclass
-from runner.process.base import Ended
+from runner.process.base import Command, Ended
+from runner.process.supervise import run
 from runner.repo.read import Repository
 from runner.report.documents import document
-from runner.run.batch import Batch, find_shared_files, unfit
 from runner.run.interruption import Interruption
-from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
+from runner.run.resource_locks import (
+    ResourceLocks,
+    capacities,
+    find_collision,
+    load_owned_paths,
+    too_much,
+)
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -22,9 +32,41 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from runner.app.prove.prove_tree import Slots
     from runner.model import Task
+    from runner.process.base import Ran
     from runner.project import Project
-    from runner.run.batch import Shared, TaskExit
+    from runner.run.assignment import WorkerContext
+
+_LOG = "parallel.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Two tasks of a batch that may write one file, and the words by which each names it."""
+
+    one: str
+    other: str
+    path: str
+    """As the first task has it."""
+    other_path: str
+
+    @property
+    def named(self) -> str:
+        """The file, or the two globs that meet."""
+        if self.path == self.other_path:
+            return self.path
+        return f"{self.path} and {self.other_path}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExit:
+    """How the command ended for one task."""
+
+    task: Task
+    ran: Ran
+    log_shown: str
+    slot: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +106,80 @@ def run_for_tasks(
         _require_apart(tasks, owned)
     settings = project.settings
     capacity = capacities(settings.resources)
-    # It would wait for what there is never enough of, without an end.
-    if why := unfit(tasks, capacity):
-        raise RunnerError(why, hint="`runner settings` shows [resources]")
+    for task in tasks:
+        # It would wait for what there is never enough of, without an end.
+        if why := too_much(task, capacity):
+            raise RunnerError(f"{task.id} {why}", hint="`runner settings` shows [resources]")
     interruption = Interruption()
     with Repository.open(project.root) as repository, interruption.listen():
         own = project.documents
         if unseen := [one.path for one in repository.state().dirty if one.path not in own]:
             more = " …" if len(unseen) > 3 else ""  # noqa: PLR2004 - three fit in a line
             say(f"note: runs on HEAD; ignored, since not committed: {', '.join(unseen[:3])}{more}")
-        workshop = worker_setup(project, repository)
         head, claims = repository.head().commit or "", ResourceLocks(capacity, owned)
-        batch = Batch(tasks, line, workshop, settings, project.environ, head, claims, hear)
-        interruption.wakes(batch.workers.interrupt)
-        found = batch.run()
+        count = max(1, min(settings.build.jobs, len(tasks)))
+        with open_slots(project, repository, count) as opened:
+            interruption.wakes(opened.workers.interrupt)
+            run_one = partial(_run_one, project, line, head)
+            came = _run_all(opened, tasks, claims, run_one, hear)
+    found = tuple(came[task.id] for task in tasks)
     return BatchResult(found, head, effects.monotonic() - began)
+
+
+def _run_all(
+    opened: Slots,
+    tasks: Sequence[Task],
+    claims: ResourceLocks,
+    run_one: Callable[[Task, WorkerContext], TaskExit],
+    hear: Callable[[TaskExit], None],
+) -> dict[str, TaskExit]:
+    """Run it for each as soon as what it claims is free. Raises KeyboardInterrupt."""
+    free, waiting, cancelled = list(opened.slots[::-1]), list(tasks), opened.workers.cancelled
+    running: dict[Future[TaskExit], tuple[Task, WorkerContext]] = {}
+    found: dict[str, TaskExit] = {}
+    with ThreadPoolExecutor(max_workers=len(free), thread_name_prefix="parallel") as executor:
+        try:
+            while (waiting or running) and not cancelled.is_set():
+                for task in tuple(waiting):
+                    if free and claims.free_for(task):
+                        claims.hold(task)
+                        waiting.remove(task)
+                        site = free.pop()
+                        running[executor.submit(run_one, task, site)] = (task, site)
+                for future in wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done:
+                    task, site = running.pop(future)
+                    free.append(site)
+                    claims.release(task)
+                    found[task.id] = future.result()
+                    if not cancelled.is_set():
+                        hear(found[task.id])
+        # Whatever it is, Ctrl-C among it: the executor waits for its threads, and these wait for
+        # commands that nobody else would end.
+        except BaseException:
+            opened.workers.cancel()
+            raise
+    if cancelled.is_set():
+        raise KeyboardInterrupt
+    return found
+
+
+def _run_one(project: Project, line: str, head: str, task: Task, site: WorkerContext) -> TaskExit:
+    site.reset(head)
+    secrets = project.settings.secrets_for(task, project.environ)
+    if site.leases is not None:
+        secrets |= site.leases.lend(task, 0, site.leases.write)
+    command = Command(
+        line=line,
+        place=site.place,
+        environment=site.variables(task.id) | secrets,
+        network=project.settings.network_for(task.network),
+        limits=command_limits(task, project.settings),
+        log=site.logs / task.id / _LOG,
+        known_secrets=tuple(secrets.values()),
+    )
+    ran = run(command, site.sandbox, cancelled=site.cancelled)
+    shown = f"{site.logs_shown}/{task.id}/{_LOG}" if ran.log else ""
+    return TaskExit(task, ran, shown, site.number)
 
 
 def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
@@ -90,7 +191,11 @@ def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
 
 def _require_apart(tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]]) -> None:
     """Raise RunnerError where two tasks may write one file, with every file and both tasks."""
-    found = find_shared_files(tasks, owned)
+    found = [
+        Shared(one.id, other.id, *met)
+        for one, other in combinations(tasks, 2)
+        if (met := find_collision(one, other, owned))
+    ]
     if not found:
         return
     more = "\n".join(_format_collision(one) for one in found[1:])
