@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.plan.diagnostic import Problem
 from runner.process.tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.model import Contract, Task
+    from runner.plan.diagnostic import Problem
     from runner.plan.spans import Spans
 
 
@@ -209,15 +209,7 @@ def unreadable(tasks: Iterable[Task], places: Spans) -> Iterator[Problem]:
             refused = problem_of(contract)
             if refused:
                 at = places.at_line(contract.line, contract.value.partition(" ")[0])
-                yield Problem(
-                    f"{task.id}: {refused.message}",
-                    places.path,
-                    at.line,
-                    at.column,
-                    refused.hint,
-                    source_line=at.source_line,
-                    width=at.width,
-                )
+                yield places.problem(at, f"{task.id}: {refused.message}", refused.hint)
 
 
 # --- extra packages -------------------------------------------------------------------

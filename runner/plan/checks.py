@@ -12,7 +12,6 @@ from runner.lazy_pattern import regex
 from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
 from runner.plan.commands import executables, shell_operator, swallows_failure
-from runner.plan.diagnostic import Problem
 from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.model import Task
-    from runner.plan.spans import Position, Spans
+    from runner.plan.diagnostic import Problem
+    from runner.plan.spans import Spans
 
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
@@ -77,14 +77,6 @@ def check_plan(
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
-def _problem(
-    plan: CheckedPlan, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
-) -> Problem:
-    return Problem(
-        message, plan.places.path, at.line, at.column, hint, severity, at.source_line, at.width
-    )
-
-
 # --- ids ------------------------------------------------------------------------------
 
 
@@ -94,7 +86,7 @@ def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
         if first is not task:
             message = f"duplicate task ID {task.id} (first on line {first.line})"
             hint = "give one of them an id that was never used"
-            yield _problem(plan, plan.places.heading(task), message, hint)
+            yield plan.places.problem(plan.places.heading(task), message, hint)
 
 
 def _find_unknown_ids(plan: CheckedPlan) -> Iterator[Problem]:
@@ -105,7 +97,7 @@ def _find_unknown_ids(plan: CheckedPlan) -> Iterator[Problem]:
                 others = [id_ for id_ in plan.by_id if id_ != task.id]
                 known = f"name another task: {join_few(others)}" if others else "write none"
                 hint = did_you_mean(need, others) or f"add a section for {need}, or {known}"
-                yield _problem(plan, at, f"{task.id} depends on unknown task {need}", hint)
+                yield plan.places.problem(at, f"{task.id} depends on unknown task {need}", hint)
 
 
 def _find_listed(plan: CheckedPlan) -> Iterator[Problem]:
@@ -116,11 +108,10 @@ def _find_listed(plan: CheckedPlan) -> Iterator[Problem]:
         if task is None and listed.is_entry:
             message = f"{id_} is only listed here: it has no section"
             hint = f"write ## {id_}: {listed.title}, with its fields below it"
-            yield _problem(plan, at, message, hint)
+            yield plan.places.problem(at, message, hint)
         elif task and mark is not None and (mark != " ") != (task.status is Status.DONE):
             state = "ticked" if mark != " " else "not ticked"
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 at,
                 f"{id_} is {state} here but {task.status} in its section; only the section counts",
                 f"its section is on line {task.line}",
@@ -135,7 +126,7 @@ def _circles(plan: CheckedPlan) -> Iterator[Problem]:
         path = " → ".join((*circle, circle[0]))
         at = plan.places.find(plan.by_id[circle[0]], "depends_on", circle[1 % len(circle)])
         hint = "remove one of these ids from its Depends on"
-        yield _problem(plan, at, f"dependency cycle: {path}", hint)
+        yield plan.places.problem(at, f"dependency cycle: {path}", hint)
 
 
 def _sorts(plan: CheckedPlan) -> bool:
@@ -193,8 +184,7 @@ def _find_shared_outputs(plan: CheckedPlan) -> Iterator[Problem]:
             if (early, late) in reported or before(early, late) or before(late, early):
                 continue
             reported.add((early, late))
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 plan.places.find(plan.by_id[late], "outputs", path),
                 f'{early} and {late} both write "{path}", but neither depends on the other',
                 f"they run one at a time; to set the order, add {early} to Depends on of {late}",
@@ -209,8 +199,7 @@ def _one_file_elsewhere(plan: CheckedPlan) -> Iterator[Problem]:
         for path in task.outputs:
             known = first.setdefault(fold_spelling(path), path)
             if known != path and not is_glob(path):
-                yield _problem(
-                    plan,
+                yield plan.places.problem(
                     plan.places.find(task, "outputs", path),
                     f'"{path}" and "{known}" are the same file on macOS and Windows',
                     "use one spelling, or rename one of them",
@@ -225,7 +214,7 @@ def _bad_globs(plan: CheckedPlan) -> Iterator[Problem]:
             for path in getattr(task, key):
                 if is_glob(path) and (fault := glob_fault(path)):
                     at = plan.places.find(task, key, path)
-                    yield _problem(plan, at, f'bad glob "{path}": {fault}', GLOB_HINT)
+                    yield plan.places.problem(at, f'bad glob "{path}": {fault}', GLOB_HINT)
 
 
 def _early_reads(plan: CheckedPlan, exists: Callable[[str], bool]) -> Iterator[Problem]:
@@ -242,8 +231,7 @@ def _early_reads(plan: CheckedPlan, exists: Callable[[str], bool]) -> Iterator[P
             ):
                 continue
             if not exists(path):
-                yield _problem(
-                    plan,
+                yield plan.places.problem(
                     plan.places.find(task, "inputs", path),
                     f'{task.id} reads "{path}" before {writers[0]} writes it',
                     f"add {writers[0]} to Depends on of {task.id}",
@@ -255,8 +243,7 @@ def _stray_blocks(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         for block in task.blocks:
             if block.path and not task.writes_everything and not _in_outputs(block.path, task):
-                yield _problem(
-                    plan,
+                yield plan.places.problem(
                     plan.places.at_line(block.line, "file="),
                     f'{task.id} has a block for "{block.path}", which is not in its Output files',
                     f"add `{block.path}` to Output files of {task.id}",
@@ -274,7 +261,7 @@ def _written_twice(plan: CheckedPlan) -> Iterator[Problem]:
             if (line := first.setdefault(block.path, block.line)) != block.line:
                 at = plan.places.at_line(block.line, "file=")
                 message = f'{task.id} writes "{block.path}" in two blocks (first on line {line})'
-                yield _problem(plan, at, message, "keep one; to edit a file, use a diff block")
+                yield plan.places.problem(at, message, "keep one; to edit a file, use a diff block")
 
 
 def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
@@ -284,7 +271,7 @@ def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
             at = plan.places.find(task, "command", task.command)
             message = f"{task.id} has blocks, so its Command would not run"
             hint = "put the command into a ```sh run block: it runs after the files are written"
-            yield _problem(plan, at, message, hint)
+            yield plan.places.problem(at, message, hint)
 
 
 _EXAMPLE = regex(
@@ -307,7 +294,7 @@ def _find_loose_examples(plan: CheckedPlan) -> Iterator[Problem]:
         some = "this line looks" if len(loose) == 1 else f"{len(loose)} lines look"
         message = f"{some} like examples, but nothing runs them (first in {loose[0].id})"
         hint = "put each after `>>>` in a fenced block that begins with ```python examples"
-        yield _problem(plan, plan.places.heading(loose[0]), message, hint, Severity.NOTE)
+        yield plan.places.problem(plan.places.heading(loose[0]), message, hint, Severity.NOTE)
 
 
 def _in_outputs(path: str, task: Task) -> bool:
@@ -322,7 +309,7 @@ def _in_outputs(path: str, task: Task) -> bool:
 def _held_out(plan: CheckedPlan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
     for one in find_problems(plan.tasks, is_agent):
         at = plan.places.at_line(one.line) if one.line else plan.places.heading(one.task)
-        yield _problem(plan, at, one.message, one.hint, one.severity)
+        yield plan.places.problem(at, one.message, one.hint, one.severity)
 
 
 # --- commands -------------------------------------------------------------------------
@@ -338,8 +325,7 @@ def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Probl
             )
             at = plan.places.at_line(line, missing) if missing else None
             if at:
-                yield _problem(
-                    plan,
+                yield plan.places.problem(
                     at,
                     f"{name} of {task.id} runs {missing}, which is not on PATH",
                     f"install {missing}; ignore this if an earlier task installs it",
@@ -355,11 +341,10 @@ def _no_proofs(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
         if why := no_proof_in(test):
             at = plan.places.at_line(test.line, why.by)
             message = f"{test.id} of {task.id} {why.message}"
-            yield replace(_problem(plan, at, message, why.hint), task=task.id)
+            yield replace(plan.places.problem(at, message, why.hint), task=task.id)
     for name, command, line in _other_lines(task):
         if swallowed := swallows_failure(command):
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 plan.places.at_line(line, swallowed),
                 f"{name} of {task.id} {_what_it_does(swallowed)}",
                 f"remove `{swallowed}` from the command",
@@ -386,8 +371,7 @@ def _shell_lines(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
     for gate in task.gates:
         operator = "" if gate.command.startswith("sh:") else shell_operator(gate.command)
         if operator:
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 plan.places.at_line(gate.line, operator),
                 f"gate {gate.name} of {task.id} joins commands with `{operator}`",
                 f"write it as one shell line, `sh: {gate.command}`, or as several gates",
@@ -413,8 +397,7 @@ def _find_unproven(plan: CheckedPlan, severity: Severity) -> Iterator[Problem]:
         if task.no_proof:
             continue
         if not task.test_contracts and any(map(is_code, task.outputs)):
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 plan.places.heading(task),
                 f"{task.id} writes code and has no test contracts",
                 "add Test contracts with an entry such as TC-001 (unit): `command`",
@@ -422,8 +405,7 @@ def _find_unproven(plan: CheckedPlan, severity: Severity) -> Iterator[Problem]:
             )
         kind = _WITH_CONTRACTS.get(task.type)
         if kind and not task.contracts and not task.no_contracts:
-            yield _problem(
-                plan,
+            yield plan.places.problem(
                 plan.places.find(task, "type"),
                 f"{task.id} is of type {task.type} and has no contracts",
                 f"add Contracts with an entry such as {kind}:, or write Contracts: none — reason",

@@ -6,7 +6,9 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model import Severity
 from runner.plan.body import read_body
+from runner.plan.diagnostic import Problem
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, piece_at
 from runner.plan.plain_sections import plain_fields
@@ -64,6 +66,13 @@ class Spans:
         source = self._line(line)
         column = max(source.find(text), len(source) - len(source.lstrip()), 0)
         return Position(line, column + 1, max(1, len(text)), source)
+
+    def problem(
+        self, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
+    ) -> Problem:
+        """What is wrong at a place of this file."""
+        place = (self.path, at.line, at.column, hint, severity)
+        return Problem(message, *place, source_line=at.source_line, width=at.width)
 
     def text(self) -> str:
         """All lines of the file, ended by LF."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeGuard
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
+from runner.repo import landed_commits
 from runner.repo.alternates import Lender
 from runner.repo.change_times import TICK
 from runner.repo.git import Git, GitError, ObjectReader, text
@@ -33,7 +34,7 @@ from runner.repo.trees import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from runner.repo import configuration, landed_commits, repo_state
+    from runner.repo import configuration, repo_state
     from runner.repo.configuration import Configuration, Identity, Signing
     from runner.repo.head import Folders, Head
     from runner.repo.landed_commits import LandedCommit
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from runner.repo.tree_files import StatCache
 else:
     configuration = lazy_module("runner.repo.configuration")
-    landed_commits = lazy_module("runner.repo.landed_commits")
     repo_state = lazy_module("runner.repo.repo_state")
 
 

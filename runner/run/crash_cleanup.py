@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.config import temporary_folders
 from runner.journal.events import (
     ChangeRecorded,
     DecisionMade,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.config import temporary_folders
     from runner.journal import evidence
     from runner.journal.events import Record
     from runner.model import Decision
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from runner.writes.log import WriteLog
 else:
     evidence = lazy_module("runner.journal.evidence")
-    temporary_folders = lazy_module("runner.config.temporary_folders")
 
 
 WANTED = frozenset(

@@ -151,41 +151,16 @@ def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, R
 def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tasks that each of some tasks is right behind: one step of `find_reached`, backwards."""
     roads = _Roads(tasks)
-    written = _Written(roads.tasks.values())
-    found = {}
-    for id_ in ids:
-        task = roads.tasks[id_]
-        needed = dict.fromkeys(one for one in task.depends_on if one in roads.tasks)
-        sources = (one for one in dict.fromkeys(written.sources(task)) if one not in needed)
-        others = (one for one in sources if not roads.needs(one, id_))
-        found[id_] = (*needed, *others)
-    return found
-
-
-class _Written:
-    """Who writes or shares the files that a task reads."""
-
-    def __init__(self, tasks: Iterable[Placed]) -> None:
-        self._by_path: dict[str, list[str]] = {}
-        self._globs: list[tuple[str, str]] = []
-        for task in tasks:
-            for path in dict.fromkeys((*task.outputs, *_contracts(task))):
-                if is_glob(path) or path == "any":
-                    self._globs.append(("**" if path == "any" else path, task.id))
-                else:
-                    self._by_path.setdefault(path, []).append(task.id)
-
-    def sources(self, task: Placed) -> Iterator[str]:
-        for path in (*_inputs(task), *_contracts(task)):
-            if is_glob(path):
-                for written, writers in self._by_path.items():
-                    if may_overlap(path, written):
-                        yield from (one for one in writers if one != task.id)
-            else:
-                yield from (one for one in self._by_path.get(path, ()) if one != task.id)
-            yield from (
-                one for glob, one in self._globs if one != task.id and may_overlap(glob, path)
-            )
+    needs = {id_: roads.tasks[id_].depends_on for id_ in ids}
+    found = {
+        id_: dict.fromkeys(one for one in needed if one in roads.tasks)
+        for id_, needed in needs.items()
+    }
+    for via in roads.tasks if found else ():
+        for id_, _ in roads.next(via):
+            if id_ in found and via not in found[id_] and not roads.needs(via, id_):
+                found[id_][via] = None
+    return {id_: tuple(before) for id_, before in found.items()}
 
 
 class _Roads:

@@ -26,6 +26,7 @@ from runner.process.environments import (
 )
 from runner.process.tools import which
 from runner.repo.read import Repository
+from runner.run import choose_executor
 from runner.run.proof_required import unprovable
 from runner.run.resource_locks import capacities, too_much
 from runner.run.worktree_include import match_included
@@ -39,10 +40,8 @@ if TYPE_CHECKING:
     from runner.gates import absent_files
     from runner.implementers.base import Implementer
     from runner.model import Task
-    from runner.run import choose_executor
 else:
     absent_files = lazy_module("runner.gates.absent_files")
-    choose_executor = lazy_module("runner.run.choose_executor")
 
 
 def find_lacking(

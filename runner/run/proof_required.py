@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.gates import registry
 from runner.implementers import blocks, check
 from runner.journal.grading import grade_alone
-from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, would_show
 from runner.model.words import PROVES_NOTHING
@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.config.settings import Settings
-    from runner.gates import registry
     from runner.implementers.base import Implementer
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Proof, Task
-else:
-    registry = lazy_module("runner.gates.registry")
 
 
 def is_by_word(known: TaskState) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.journal.events import (
@@ -11,8 +12,11 @@ from runner.journal.events import (
     TaskDone,
     TaskReopened,
 )
+from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Spec, Status
+from runner.plan.globs import is_glob
+from runner.run import waivers
 from runner.run.dependents import fields_since
 from runner.run.landing import (
     drafts,
@@ -22,7 +26,7 @@ from runner.run.landing.own_work import entries_of
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import find_landed_changes, prove_what_they_say
-from runner.run.reconcile import Facts, LandedTask, behind, own_readings
+from runner.run.reconcile import Facts, LandedTask, Presence, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.writes.safe_io import in_the_way
 
@@ -38,14 +42,12 @@ if TYPE_CHECKING:
     from runner.model.task import PlannedTask
     from runner.repo.landed_commits import LandedCommit
     from runner.repo.read import Repository
-    from runner.run import rewritten, waivers
+    from runner.repo.trees import TreeChange
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
     from runner.run.older_text import PlanFile
 else:
     evidence = lazy_module("runner.journal.evidence")
-    rewritten = lazy_module("runner.run.rewritten")
-    waivers = lazy_module("runner.run.waivers")
 
 
 def recover(lander: Lander, journal: JournalWriter) -> str:
@@ -100,6 +102,14 @@ def finish_landed(journal: JournalWriter) -> None:
 
 def _format_kept(late: tuple[str, ...]) -> str:
     return f"kept your own {', '.join(late)}" if late else ""
+
+
+def take_in(
+    repository: Repository, journal: JournalWriter, tasks: Iterable[PlannedTask], plan: PlanFile
+) -> tuple[Facts, frozenset[str]]:
+    """Read file, journal and git together, and note it; what git says, and `reconcile`'s answer."""
+    facts = gather_facts(repository, journal.state, tasks, plan)
+    return facts, reconcile(tasks, journal, facts)
 
 
 def reconcile(tasks: Iterable[PlannedTask], journal: JournalWriter, facts: Facts) -> frozenset[str]:
@@ -183,7 +193,7 @@ def gather_facts(
         descends=False,
         landed=landed,
         gone=frozenset(gone) - landed.keys(),
-        presence=rewritten.Rewritten(repository, head, last).presence,
+        presence=Rewritten(repository, head, last).presence,
         waivers=waivers.read_waivers(
             repository,
             (head,),
@@ -387,3 +397,64 @@ def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) 
     for event in after_refusal(journal.state.task(id_), findings, "rejected: retrying"):
         journal.note(event, task=id_, attempt=attempt, durable=isinstance(event, TaskApproved))
     return True
+
+
+# --- where history was rewritten --------------------------------------------------------
+
+
+@dataclass
+class Rewritten:
+    """Asks git about one head; nothing before the first question."""
+
+    repository: Repository
+    head: str
+    last: str
+    """The last landing that the journal knows: of files that several tasks wrote it has all."""
+
+    def presence(self, commit: str, outputs: Sequence[str]) -> Presence:
+        """What is there of a task's work; of a commit that is no more, its Output files say it."""
+        if self.repository.resolve(commit) is None:
+            return self._by_name([path for path in outputs if not is_glob(path)])
+        wrote = self.repository.diff_trees(self.repository.resolve(f"{commit}^"), commit)
+        moved = [one for one in wrote if self._has_moved(one)]
+        if not moved:
+            return Presence.STANDS
+        now = self._now([one.path for one in moved])
+        edited = all(self._was_there(one, now.get(one.path, "")) for one in moved)
+        return Presence.EDITED if edited else Presence.GONE
+
+    def _by_name(self, paths: Sequence[str]) -> Presence:
+        there = bool(paths) and len(self._now(paths)) == len(paths)
+        return Presence.EDITED if there else Presence.GONE
+
+    def _has_moved(self, wrote: TreeChange) -> bool:
+        """Whether the head has other bytes than the last landing, or, without it, this one."""
+        if self._since_last is not None:
+            return wrote.path in self._since_last
+        return self._now([wrote.path]).get(wrote.path, "") != _new(wrote)
+
+    def _was_there(self, wrote: TreeChange, now: str) -> bool:
+        """Whether the head's history ever had the very bytes, and has gone on from them."""
+        # As it was before the task means taken back: nothing went on from the task's bytes.
+        if not now or not _new(wrote) or now == wrote.old_sha:
+            return False
+        path = self.repository.prefix.whole(wrote.path)
+        # The last commit that put these bytes there or took them away (git-log(1), --find-object).
+        words = ("log", "-1", "--format=%H", f"--find-object={wrote.new_sha}")
+        return bool(self.repository.git.run(*words, "--end-of-options", self.head, "--", path))
+
+    def _now(self, paths: Iterable[str]) -> Mapping[str, str]:
+        found = self.repository.tree_entries(self.head, list(paths))
+        return {path: entry.sha for path, entry in found.items()}
+
+    @cached_property
+    def _since_last(self) -> frozenset[str] | None:
+        """The paths that differ from the last landing; None where that is gone."""
+        if not self.last or self.repository.resolve(self.last) is None:
+            return None
+        return frozenset(one.path for one in self.repository.diff_trees(self.last, self.head))
+
+
+def _new(wrote: TreeChange) -> str:
+    """The object that a commit put there; empty for a deletion."""
+    return wrote.new_sha if wrote.new_mode else ""

@@ -15,6 +15,7 @@ from runner import effects
 from runner.gates.base import command_limits
 from runner.gates.base_result import earlier
 from runner.gates.contract_tests import checks as contract_checks
+from runner.gates.mutation import function_bodies
 from runner.implementers.base import ImplementerContext, Mode, WorkResult
 from runner.implementers.command import output_of
 from runner.implementers.registry import choose_reviewer, model_of, names_reviewer
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.gates.base import Check, GateContext
-    from runner.gates.mutation import function_bodies
     from runner.gates.registry import TaskProof
     from runner.implementers.base import Drafter, Implementer
     from runner.model import Change, Outcome, Task
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 else:
     item_review = lazy_module("runner.run.item_review")
-    function_bodies = lazy_module("runner.gates.mutation.function_bodies")
 
 
 @runtime_checkable

@@ -16,8 +16,8 @@ from runner.errors import RunnerError
 from runner.journal.log import Journal
 from runner.journal.session_events import SecretLeased, SecretReturned
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Reason
+from runner.process import own_command
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from runner.config.values import SecretSource
     from runner.gates.regression import Suspects
     from runner.model import Task
-    from runner.process import own_command
     from runner.run.assignment import Assignment, TellOfSecrets, WorkerContext
-else:
-    own_command = lazy_module("runner.process.own_command")
 
 JOURNAL = "artifacts/build/journal.jsonl"
 

@@ -70,7 +70,7 @@ def test_whom_a_task_is_behind():
     ]
     assert behind_whom(tasks, ["B", "E", "D"]) == {
         "B": ("A",),
-        "E": ("B", "C", "F", "D"),
+        "E": ("B", "C", "D", "F"),
         "D": ("F",),
     }
 

@@ -15,16 +15,13 @@ from runner.errors import RunnerError
 from runner.journal.task_state import TaskState
 from runner.model import Action, Change, Proof, Status, Verdict, digest_of
 from runner.plan.edit import find_spans
-from runner.plan.graph import TaskGraph
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import (
     TRIES,
-    StatusesNow,
     StatusWriter,
     find_differing,
     format_note,
     says_other,
-    statuses_of,
     why_unproven,
 )
 
@@ -176,22 +173,6 @@ def test_a_large_plan_is_written_while_one_text_of_it_is_in_memory(tmp_path):
     assert path.read_bytes() == wanted
     assert event.plan == digest_of(wanted)
     assert peak < 1.6 * size  # the text, and pieces of a megabyte of its edit
-
-
-def test_statuses_that_are_made_as_they_are_asked_for_are_those_made_at_once():
-    tasks = [
-        a_task("TASK-001", status=Status.DONE),
-        a_task("TASK-002", depends_on=("TASK-001",), type="milestone"),
-        a_task("TASK-003"),
-    ]
-    journal = a_ledger()
-    places = TaskGraph.of(tasks).places
-    now = StatusesNow(tasks, places, journal)
-    assert dict(now) == statuses_of(tasks, journal)
-    assert list(now) == ["TASK-001", "TASK-002", "TASK-003"]
-    assert len(now) == 3
-    with pytest.raises(KeyError):
-        now["TASK-004"]
 
 
 def test_the_record_holds_the_committed_text_with_todays_statuses(plan):

@@ -56,8 +56,7 @@ def _take_in(project: Project, repository: Repository) -> None:
     tasks = project.plan(project.plan_bytes).tasks
     with _open_journal(project) as journal:
         writer = JournalWriter(journal, project.state())
-        facts = recovery.gather_facts(repository, writer.state, tasks, project.plan_file)
-        recovery.reconcile(tasks, writer, facts)
+        recovery.take_in(repository, writer, tasks, project.plan_file)
 
 
 def _publish(project: Project, before: RunState) -> None:

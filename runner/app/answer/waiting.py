@@ -10,15 +10,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.write import staged_states
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
 from runner.journal.task_fold import APPROVED
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.report.summary import ways_out
+from runner.run import selection
 from runner.run.landing.drafts import load_held_changes
 from runner.run.landing.lander import changes_between
 from runner.run.permission_prompts import format_questions
@@ -34,17 +35,12 @@ from runner.writes.staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.app.write import staged_states
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.model import Change, Finding, Task, TestContract
     from runner.project import Project
     from runner.repo.read import Repository
-    from runner.run import selection
     from runner.writes.staging import Staged
-else:
-    selection = lazy_module("runner.run.selection")
-    staged_states = lazy_module("runner.app.write.staged_states")
 
 
 PLAN, PERMISSION, DRAFT = "plan", "permission", "draft"

@@ -173,19 +173,20 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
         case "writes" if asks_about_tests(known):
             yield f"next: {next_step(known, state)}"
         case "stale":
-            stale = find_stale_work(project, one.task)
-            yield from (f"requested since: {request}" for request in stale.asked)
-            fields = (name for name in stale.edited if name not in ("what", "change"))
-            yield from (f"edited since: {name}" for name in fields)
-            yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
+            yield from _list_stale(find_stale_work(project, one.task))
         case "plan":
             yield from plan_text(find_plan(state, one.task).plan, one.task).splitlines()
         case "permission":
-            for asked in known.asks:
-                rule = f" ({asked.rule})" if asked.rule else ""
-                yield f"wants to call {call_text(asked)}{rule}"
+            yield from format_calls(state, one.task)
         case "draft":
             yield from _draft_words(project, one.task)
+
+
+def _list_stale(stale: StaleWork) -> Iterator[str]:
+    yield from (f"requested since: {request}" for request in stale.asked)
+    fields = (name for name in stale.edited if name not in ("what", "change"))
+    yield from (f"edited since: {name}" for name in fields)
+    yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
 
 
 def _draft_words(project: Project, item: str) -> Iterator[str]:
@@ -278,12 +279,7 @@ def format_staged(one: Staged) -> str:
 
 def format_stale(stale: StaleWork) -> Iterator[str]:
     """What was asked for since, what proves it, and which commit was built."""
-    yield from (f"requested since: {display(note)}" for note in stale.asked)
-    for field in stale.edited:
-        if field not in ("what", "change"):
-            yield f"edited since: {display(field)}"
-    for contract in stale.contracts:
-        yield f"{display(contract.id)} ({contract.shown_level}): {display(contract.command)}"
+    yield from map(display, _list_stale(stale))
     if stale.commit:
         yield f"built as {short(stale.commit)}:"
     else:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from runner.run import waivers
     from runner.run.review import Asker
 else:
-    build_run = lazy_module("runner.app.build.build_run")
+    waivers = lazy_module("runner.run.waivers")
+    validation = lazy_module("runner.app.inspect.validation")
     outlook = lazy_module("runner.app.build.outlook")
+    build_run = lazy_module("runner.app.build.build_run")
     saved_file = lazy_module("runner.app.build.saved_file")
     test_author = lazy_module("runner.app.build.test_author")
     build_branch = lazy_module("runner.app.build.build_branch")
-    validation = lazy_module("runner.app.inspect.validation")
-    waivers = lazy_module("runner.run.waivers")
 
 
 def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo | None:

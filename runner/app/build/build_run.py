@@ -29,7 +29,6 @@ from runner.model import Reason, Status
 from runner.report.documents import document_line
 from runner.report.status_line import StatusWork
 from runner.report.summary import MEANING
-from runner.run import recovery
 from runner.run.selection import select_ids
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -290,10 +289,7 @@ def apply_directives(
     # All of them before the first is done: a line that says nothing leaves the plan as it was.
     for line in lines:
         _require_text(line, plan.path)
-    facts = recovery.gather_facts(
-        session.repository, session.journal.state, plan.tasks, session.project.plan_file
-    )
-    recovery.reconcile(plan.tasks, session.journal, facts)
+    session.take_in(plan.tasks)
     if not yes:
         _confirm_replays(session, [line.task for line in lines if line.kind == "replay"], asker)
     return _apply_lines(session, reading, lines, say)

@@ -32,7 +32,7 @@ from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
 from runner.run.landing.moved_branch import PlanConflict, carry_held
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_writer import StatusesNow, StatusWriter, find_differing
+from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
 from runner.run.limits.budget import RunBudget, reopen_raised
 from runner.run.limits.deadlines import of_run
 from runner.run.outcome_recorder import OutcomeRecorder
@@ -47,7 +47,6 @@ from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_ow
 from runner.run.review import ChangeReview
 from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
-from runner.run.worktree_include import record_included
 from runner.text.display import display
 from runner.writes.log import WriteLog
 from runner.writes.safe_io import read_beneath
@@ -175,8 +174,7 @@ class _Building:
         if self._at_home():
             take_in_answers(self.session, self.board)
             restore(self.session, self.board)
-        plan, places = self.reading.plan, self.reading.graph.places
-        statuses = partial(StatusesNow, plan.tasks, places, self.session.journal)
+        statuses = partial(statuses_of, self.reading.plan.tasks, self.session.journal)
         document = PlanDocument(self.session.project.plan_path, statuses, self.board.edit)
         push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
         return self.session.close_books(document, ids, code, push)
@@ -194,20 +192,16 @@ class _Building:
         )
 
     def _list_included(self) -> tuple[str, ...]:
-        """The ignored files that this run copies; their digest stays on this machine."""
-        files, session = self._workshop.included, self.session
-        run = session.journal.run
-        return record_included(files, run, session.project.places.state) if files else ()
+        """The ignored files that this run copies."""
+        files = self._workshop.included
+        return tuple(display(one.path) for one in files.files) if files else ()
 
     def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""
         session, tasks = self.session, self.reading.plan.tasks
         states = session.journal.state.tasks.values()
         self._held_before = {one.id: one.held for one in states if one.held}
-        facts = recovery.gather_facts(
-            session.repository, session.journal.state, tasks, session.project.plan_file
-        )
-        prove_first = recovery.reconcile(tasks, session.journal, facts)
+        facts, prove_first = session.take_in(tasks)
         self._tidy_held_out()
         tell_of_older(session, tasks, facts, self.observer.say)
         ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None

@@ -50,8 +50,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     tasks = {task.id: task for task in plan.tasks}
     journal = rehearse(project.state())
     with Repository.open(project.root) as repository:
-        facts = recovery.gather_facts(repository, journal.state, plan.tasks, project.plan_file)
-    recovery.reconcile(plan.tasks, journal, facts)
+        recovery.take_in(repository, journal, plan.tasks, project.plan_file)
     named = frozenset(find_id(typed, tasks) for typed in (*selection.ids, *selection.only))
     recovery.reopen(
         plan.tasks, journal, named=named, missing=lambda task: _lacks(project, task) or None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.lazy_module import lazy_module
+from runner.history import commit_log
 from runner.plan.patterns import PatternIndex
 from runner.project import PATTERNS
 from runner.repo.read import Repository
@@ -21,14 +21,11 @@ from runner.secrets.allowlist import FILE_NAME, read_allow_list
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.history import commit_log
     from runner.journal.state import RunState
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.run.review import Asker
     from runner.secrets.allowlist import AllowList
-else:
-    commit_log = lazy_module("runner.history.commit_log")
 
 
 # --- secret allow list ----------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.answer import waiting
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import has_nobody
@@ -30,7 +31,6 @@ from runner.text.wording import refusal_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runner.app.answer import waiting
     from runner.app.build.session import Session
     from runner.app.build.types import BuildResult
     from runner.app.write import analysis
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from runner.report.console import Console
     from runner.report.results import Results
 else:
-    waiting = lazy_module("runner.app.answer.waiting")
     analysis = lazy_module("runner.app.write.analysis")
     github_annotations = lazy_module("runner.report.annotations")
     xml_reports = lazy_module("runner.report.xml_reports")

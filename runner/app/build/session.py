@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from runner.run.landing import left_index
     from runner.run.landing.branch_lease import BranchLease
     from runner.run.landing.record_commit import RunDocument
+    from runner.run.reconcile import Facts
 else:
     left_index = lazy_module("runner.run.landing.left_index")
     build_branch = lazy_module("runner.app.build.build_branch")
@@ -162,6 +163,10 @@ class Session:
                     self._make_way()
                 raise
             build_branch.begin_under(lease, self.repository, self.journal)
+
+    def take_in(self, tasks: Sequence[Task]) -> tuple[Facts, frozenset[str]]:
+        """Note what plan and git say that the journal does not know yet; see `recovery.take_in`."""
+        return recovery.take_in(self.repository, self.journal, tasks, self.project.plan_file)
 
     def _make_way(self) -> None:
         """Let git pull, as the hint says: it refuses over what a run wrote and did not record."""

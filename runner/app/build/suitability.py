@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import find_missing
+from runner.app.inspect import requirements
 from runner.config.paths import expand_home
 from runner.config.settings import Settings
 from runner.config.trust import Trust, commands_shown, group_alike
@@ -20,8 +21,8 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.acp import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
-from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
+from runner.plan import edit
 from runner.plan.proofs import find_examples
 from runner.process.environments import is_in_dependencies
 from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
@@ -37,18 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from runner.app.build.session import Session
-    from runner.app.inspect import requirements
     from runner.journal.state import RunState
     from runner.model import GateSpec, Task
-    from runner.plan import edit
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.repo.repo_state import RepoState
     from runner.run.review import Asker
-else:
-    edit = lazy_module("runner.plan.edit")
-    requirements = lazy_module("runner.app.inspect.requirements")
 
 
 _SHOWN = 10

@@ -15,10 +15,10 @@ from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Changed, Depth, Impacted, Width, judge
 from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Ending, Status, Usage
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
+from runner.report import documents
 from runner.report.affected_lines import format_affected
 from runner.report.diff_view import diff_text
 from runner.run.interruption import Interruption
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.model import Change, Finding, Outcome, Proof, Task
     from runner.project import Project, Reading
-    from runner.report import documents
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned.dry_run import Trial
     from runner.run.preparation import Preparation
-else:
-    documents = lazy_module("runner.report.documents")
 
 _FILES_SHOWN = 20
 

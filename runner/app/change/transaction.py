@@ -17,6 +17,7 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.held_out.store import FileRecord, make_store_id
 from runner.history import change as history
+from runner.history import revert as history_undo
 from runner.history.replay import plan_replay
 from runner.history.revert import format_list, require_free, take_back
 from runner.impact.reach import find_reaching
@@ -25,7 +26,6 @@ from runner.lazy_module import lazy_module
 from runner.model import Action, Status, digest_of
 from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
-from runner.run import recovery
 from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import StatusWriter, note_in, says_other
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from runner.app.change import impact_question
-    from runner.history import revert as history_undo
     from runner.history.change import ChangePreview
     from runner.history.replay import Replay
     from runner.history.revert import Back
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.project import Project
 else:
-    history_undo = lazy_module("runner.history.revert")
     impact_question = lazy_module("runner.app.change.impact_question")
 
 
@@ -127,10 +125,7 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
         data = project.plan_bytes
         plan = project.plan(data)
         require_readable(plan)
-        facts = recovery.gather_facts(
-            session.repository, session.journal.state, plan.tasks, project.plan_file
-        )
-        recovery.reconcile(plan.tasks, session.journal, facts)
+        session.take_in(plan.tasks)
         yield Transaction(session, plan, data)
 
 

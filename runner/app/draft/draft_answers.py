@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.answer.between_runs import open_journal
+from runner.app.draft import draft_checks
 from runner.app.draft.draft_checks import Target, check_sections, find_errors
 from runner.app.draft.draft_prompt import Wish
 from runner.app.draft.drafted_imports import redraft_import
@@ -21,9 +22,9 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import agent_of
 from runner.journal.session_events import PERSON, DraftLanded, DraftReviewed
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
 from runner.model.work import items_of
+from runner.plan import document
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
 from runner.project import Project
@@ -48,12 +49,6 @@ if TYPE_CHECKING:
             """The content as they leave it. Raises RunnerError where they leave none."""
 
     from collections.abc import Iterator
-
-    from runner.app.draft import draft_checks
-    from runner.plan import document
-else:
-    draft_checks = lazy_module("runner.app.draft.draft_checks")
-    document = lazy_module("runner.plan.document")
 
 
 _TRIES = 5

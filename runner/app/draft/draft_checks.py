@@ -21,7 +21,7 @@ from runner.repo.head import PLANS
 from runner.writes.paths import check_path, is_forbidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from runner.plan.diagnostic import Problem
     from runner.project import Project
@@ -77,21 +77,8 @@ def check_sections(
     """
     # By line as well: sections come behind all that is there, so no line of it moves.
     before = {(one.message, one.line) for one in _problems(project, target.path, target.data)}
-    whole = target.with_text(text, project.root.name)
-    mistakes: list[Remark] = []
-    notes: list[str] = []
-    for one in _problems(project, target.path, whole):
-        if (one.message, one.line) in before:
-            continue
-        if any(words in one.message for words in _NOT_THEIRS):
-            notes.append(one.message)
-        else:
-            mistakes.append(_remark(one, reading))
-    mistakes += _places(reading)
-    unique = {(one.line, one.text): one for one in mistakes}
-    return DraftCheck(
-        tuple(sorted(unique.values(), key=lambda one: one.line)), tuple(dict.fromkeys(notes))
-    )
+    found = _problems(project, target.path, target.with_text(text, project.root.name))
+    return _judge(reading, [one for one in found if (one.message, one.line) not in before])
 
 
 def find_new_problems(
@@ -104,7 +91,10 @@ def find_new_problems(
     name = project.root.name
     known = {one.message for one in _problems(project, target.path, target.with_text(before, name))}
     new = _problems(project, target.path, target.with_text(after, name))
-    found = [one for one in new if one.message not in known]
+    return _judge(reading, [one for one in new if one.message not in known])
+
+
+def _judge(reading: DraftReading, found: Sequence[Problem]) -> DraftCheck:
     not_theirs = [one for one in found if any(words in one.message for words in _NOT_THEIRS)]
     mistakes = [_remark(one, reading) for one in found if one not in not_theirs]
     mistakes += _places(reading)

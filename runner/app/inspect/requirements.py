@@ -21,6 +21,7 @@ from runner.process import base, mounts
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.sandbox import sandbox_of
 from runner.process.tools import NAMES, which
+from runner.text import wording
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
 
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
     from runner.app.write import analysis
     from runner.model import Task
     from runner.project import Project
-    from runner.text import wording
 else:
-    wording = lazy_module("runner.text.wording")
     analysis = lazy_module("runner.app.write.analysis")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})

@@ -14,6 +14,7 @@ from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Status
+from runner.repo import read
 from runner.run.selection import find_id
 
 if TYPE_CHECKING:
@@ -30,12 +31,10 @@ if TYPE_CHECKING:
     from runner.model import Reason, Task, TaskPlan
     from runner.plan.document import Plan
     from runner.project import Project
-    from runner.repo import read
     from runner.report import task_report
 else:
     causes = lazy_module("runner.app.inspect.causes")
     program = lazy_module("runner.implementers.agents.program")
-    read = lazy_module("runner.repo.read")
     run_parts = lazy_module("runner.app.build.run_parts")
     task_report = lazy_module("runner.report.task_report")
     waiting = lazy_module("runner.app.answer.waiting")

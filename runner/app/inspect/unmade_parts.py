@@ -18,7 +18,6 @@ from runner.impact import targets
 from runner.languages.registry import is_source
 from runner.lazy_dataclass import dataclass
 from runner.model import Severity, Status
-from runner.plan.diagnostic import Problem
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
 from runner.plan.spans import Spans
 from runner.process.environments import IN_REPOSITORY
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Task
-    from runner.plan.spans import Position
+    from runner.plan.diagnostic import Problem
 
 _TESTERS = frozenset({"pytest", "py.test"})
 _STARTERS = frozenset({"node", "npx", "bunx", "deno", "vitest", "jest", "mocha", "tsx"})
@@ -196,11 +195,11 @@ def _inputs(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
         path = given if is_glob(given) else given.removeprefix("./")
         there = supply.has_like(given.removeprefix("./")) if is_glob(given) else supply.has(path)
         if not there and not supply.is_open:
-            yield _warn(
+            yield places.problem(
                 places.find(task, "inputs", given),
-                places.path,
                 f'{task.id} reads "{path}": missing, and no task writes it',
                 "fix the path, or add it to Output files of an earlier task",
+                Severity.WARNING,
             )
 
 
@@ -208,11 +207,11 @@ def _tests(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
     for test in task.test_contracts:
         if (missing := find_missing_target(test.command, supply)) is not None:
             kind, name = missing
-            yield _warn(
+            yield places.problem(
                 places.at_line(test.line, name),
-                places.path,
                 f'{test.id} of {task.id} runs the {kind} "{name}": missing, and no task writes it',
                 f"fix the command, or add the {kind} to Output files of a task",
+                Severity.WARNING,
             )
 
 
@@ -221,27 +220,21 @@ def _contracts(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
         for module in modules(contract):
             outermost = module.partition(".")[0]
             if not supply.has_module(module) and not supply.is_installed(outermost):
-                yield _warn(
+                yield places.problem(
                     places.at_line(contract.line, module),
-                    places.path,
                     f'a contract of {task.id} names the module "{module}": missing, and'
                     " no task writes it",
                     "fix its name, or add its file to Output files of a task",
+                    Severity.WARNING,
                 )
         for path in documents(contract)[:1]:
             if not is_glob(path) and not supply.has(path):
-                yield _warn(
+                yield places.problem(
                     places.at_line(contract.line, path),
-                    places.path,
                     f'a contract of {task.id} names "{path}": missing, and no task writes it',
                     "fix the path, or add it to Output files of a task",
+                    Severity.WARNING,
                 )
-
-
-def _warn(at: Position, path: str, message: str, hint: str) -> Problem:
-    return Problem(
-        message, path, at.line, at.column, hint, Severity.WARNING, at.source_line, at.width
-    )
 
 
 # --- a command ------------------------------------------------------------------------

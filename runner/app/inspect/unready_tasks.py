@@ -15,7 +15,6 @@ from runner.model import Finding, Reason, Severity, Status, Task
 from runner.model.grades import is_code, without_proof
 from runner.model.words import PROVES_NOTHING
 from runner.plan.body import suggest_by_info
-from runner.plan.diagnostic import Problem
 from runner.plan.source import text_of
 from runner.plan.spans import Spans
 from runner.run.assurance import ITEMS_HINT, NO_ITEMS
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
+    from runner.plan.diagnostic import Problem
     from runner.project import Reading
 
 _FENCE = regex(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
@@ -109,7 +109,7 @@ def unready(
             hint = f"{_almost(sections, task)}{found.hint}" if found.nobody else found.hint
             severity = blocked if found.blocks else Severity.WARNING
             severity = Severity.ERROR if found.refused else severity
-            yield _problem(places, task, found.message, hint, severity)
+            yield places.problem(places.heading(task), found.message, hint, severity)
 
 
 def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
@@ -164,20 +164,6 @@ def _stays_unproven(task: Task, settings: Settings) -> bool:
 def _is_untested_code(task: Task) -> bool:
     """Whether the reading of the plan warns of it already."""
     return not task.test_contracts and any(map(is_code, task.outputs))
-
-
-def _problem(places: Spans, task: Task, message: str, hint: str, severity: Severity) -> Problem:
-    at = places.heading(task)
-    return Problem(
-        message,
-        places.path,
-        at.line,
-        at.column,
-        hint,
-        severity,
-        source_line=at.source_line,
-        width=at.width,
-    )
 
 
 # --- a fence that was almost a file ---------------------------------------------------

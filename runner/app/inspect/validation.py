@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
+from runner.context import skills, tree
 from runner.errors import ExitCode
 from runner.held_out.store import needs_author
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
@@ -17,6 +18,7 @@ from runner.journal.snapshot import pause_collections
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity, Status
+from runner.plan import task_types
 from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, refusal, render
 from runner.plan.ownership import OwnershipMap
@@ -24,6 +26,7 @@ from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Spans
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
+from runner.repo import read
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.run.preflight import find_unseen_script
 from runner.run.proof_required import PROOF_HINT
@@ -37,18 +40,12 @@ if TYPE_CHECKING:
     from runner.app.inspect import test_frameworks, unmade_parts
     from runner.app.observer import Observer
     from runner.config.settings import Settings
-    from runner.context import skills, tree
     from runner.model import GateSpec, TestContract
-    from runner.plan import foreign, task_types
+    from runner.plan import foreign
     from runner.project import Project, Reading
-    from runner.repo import read
 else:
     foreign = lazy_module("runner.plan.foreign")
-    read = lazy_module("runner.repo.read")
-    skills = lazy_module("runner.context.skills")
-    task_types = lazy_module("runner.plan.task_types")
     test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
-    tree = lazy_module("runner.context.tree")
     unmade_parts = lazy_module("runner.app.inspect.unmade_parts")
 
 
@@ -158,14 +155,10 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
     places = Spans(reading.data, reading.plan.path)
     for task in named:
         at = places.find(task, "test_author", task.test_author)
-        yield Problem(
+        yield places.problem(
+            at,
             f"{task.id} has a Test author, but {test_frameworks.NO_COMMAND}",
-            places.path,
-            at.line,
-            at.column,
             "add a test tool to the project, such as pytest in pyproject.toml, or remove the field",
-            source_line=at.source_line,
-            width=at.width,
         )
 
 
@@ -218,15 +211,7 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
             at = places.find(task, "implementer", name)
             hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
             message = f'unknown implementer "{name}"'
-            yield Problem(
-                message,
-                places.path,
-                at.line,
-                at.column,
-                hint,
-                source_line=at.source_line,
-                width=at.width,
-            )
+            yield places.problem(at, message, hint)
 
 
 def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]:
@@ -240,15 +225,11 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
             continue  # nobody builds it: that is reported elsewhere
         places = places or Spans(reading.data, reading.plan.path)
         at = places.find(task, "model", task.model)
-        yield Problem(
+        yield places.problem(
+            at,
             f"{task.id} names a model, but {chosen.name} builds it and uses no model",
-            places.path,
-            at.line,
-            at.column,
             "remove the field, or name an agent: - Implementer: claude",
             Severity.WARNING,
-            at.source_line,
-            at.width,
         )
 
 
@@ -260,16 +241,9 @@ def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem
         why = find_unseen_script(task, project.settings, project.root)
         if why:
             message, _, hint = why.partition(": ")
-            at = Spans(reading.data, reading.plan.path).at_line(task.line, task.id)
-            yield Problem(
-                f"{task.id}: {message}",
-                reading.plan.path,
-                at.line,
-                at.column,
-                hint,
-                source_line=at.source_line,
-                width=at.width,
-            )
+            places = Spans(reading.data, reading.plan.path)
+            at = places.at_line(task.line, task.id)
+            yield places.problem(at, f"{task.id}: {message}", hint)
 
 
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
@@ -294,15 +268,7 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                 places = places or Spans(reading.data, reading.plan.path)
                 at = places.at_line(one.line, name)
                 message, hint = explain_lent_program(name, project.root)
-                yield Problem(
-                    f"{task.id}: {message}",
-                    places.path,
-                    at.line,
-                    at.column,
-                    hint,
-                    source_line=at.source_line,
-                    width=at.width,
-                )
+                yield places.problem(at, f"{task.id}: {message}", hint)
 
 
 def _make_file_test(root: Path) -> Callable[[str], bool]:
@@ -391,5 +357,4 @@ def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
         name, why = over
         at = places.find(task, "uses", name)
         hint = f"use less, or set {name} = … in [resources] of the settings"
-        place = (places.path, at.line, at.column, hint)
-        yield Problem(f"{task.id} {why}", *place, source_line=at.source_line, width=at.width)
+        yield places.problem(at, f"{task.id} {why}", hint)

@@ -35,7 +35,6 @@ from runner.report import checkpoint
 from runner.report.attestations import encode
 from runner.report.decisions_file import append_text
 from runner.report.ship import find_explained, find_unproven, ship_text, tag_message
-from runner.run import recovery
 from runner.run.journal_writer import begin, finish
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
@@ -155,11 +154,7 @@ def _begin(session: Session, reading: Reading) -> None:
     branch = session.branch
     plan = digest_of(reading.data)
     begin(session.journal, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
-    tasks = reading.plan.tasks
-    facts = recovery.gather_facts(
-        session.repository, session.journal.state, tasks, session.project.plan_file
-    )
-    recovery.reconcile(tasks, session.journal, facts)
+    session.take_in(reading.plan.tasks)
 
 
 def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> None:

@@ -16,7 +16,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.records import read_journal
 from runner.journal.session_events import TreeVerified
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Place
@@ -28,6 +27,7 @@ from runner.repo import safe_config
 from runner.repo.push import find_left_out, head_name, prepare_push, prepare_question, record_push
 from runner.repo.read import Repository
 from runner.repo.refs import slug
+from runner.report import ship
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.process.base import Ran
     from runner.project import Project
-    from runner.report import ship
-else:
-    ship = lazy_module("runner.report.ship")
 
 
 _SECONDS = 120.0

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from runner.run.proof import same_tree, unverified_bytes
     from runner.run.proof.unverified_bytes import Unverified
 else:
-    discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    waivers = lazy_module("runner.run.waivers")
     grading = lazy_module("runner.journal.grading")
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
     read = lazy_module("runner.repo.read")
     same_tree = lazy_module("runner.run.proof.same_tree")
     unverified_bytes = lazy_module("runner.run.proof.unverified_bytes")
-    waivers = lazy_module("runner.run.waivers")
 
 
 _KEPT = "bytes-as-proven.json"

@@ -5,21 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect import diagnostic
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.config.paths import Places
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of
 from runner.plan.task_ids import task_id
 from runner.process.base import Place, command_environment
 from runner.process.environments import find_shared_folders
 from runner.process.sandbox import choose_sandbox
 from runner.repo.read import Repository
+from runner.report import sarif
 from runner.report.documents import document
 from runner.text.display import display
+from runner.writes import sast
 from runner.writes.compile_check import language_of
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
@@ -29,16 +31,9 @@ from runner.writes.scanners import select_advised, select_scanners
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.app.inspect import diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
-    from runner.report import sarif
     from runner.report.documents import Json
-    from runner.writes import sast
-else:
-    diagnostic = lazy_module("runner.app.inspect.diagnostic")
-    sast = lazy_module("runner.writes.sast")
-    sarif = lazy_module("runner.report.sarif")
 
 
 @dataclass(frozen=True, slots=True)

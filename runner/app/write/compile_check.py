@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from runner.app.prove import prove_tree
+from runner.app.write import analysis
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
+from runner.process import base, limits, supervise
 from runner.process.sandbox import sandbox_of
+from runner.repo import read
+from runner.secrets import redact
 from runner.writes.compile_check import CHECK, MISSING, compile_file
 from runner.writes.project_compile import (
     CompileCommand,
@@ -23,24 +27,11 @@ from runner.writes.project_compile import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.app.prove import prove_tree
-    from runner.app.write import analysis
     from runner.app.write.workplace import Workplace
     from runner.model import Change
-    from runner.process import base, limits, supervise
     from runner.process.base import Place, Ran, RunCommand, Sandbox
     from runner.project import Project
-    from runner.repo import read
     from runner.run.assignment import WorkerContext
-    from runner.secrets import redact
-else:
-    analysis = lazy_module("runner.app.write.analysis")
-    base = lazy_module("runner.process.base")
-    limits = lazy_module("runner.process.limits")
-    prove_tree = lazy_module("runner.app.prove.prove_tree")
-    read = lazy_module("runner.repo.read")
-    redact = lazy_module("runner.secrets.redact")
-    supervise = lazy_module("runner.process.supervise")
 
 _UNTRUSTED = Finding(
     CHECK,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.write import compile_check
 from runner.app.write.staged_states import (
     BY_HAND,
     StagedState,
@@ -24,9 +25,12 @@ from runner.journal.records import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, Status, digest_of
+from runner.report import decisions_file
+from runner.run import review
+from runner.secrets import scan
 from runner.secrets.redact import redact
+from runner.writes import sast, sast_report, suppressions
 from runner.writes.log import Fate, WriteLog, WriteReview
 from runner.writes.paths import check_path, is_forbidden, scope_finding
 from runner.writes.safe_io import (
@@ -41,24 +45,11 @@ from runner.writes.staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.write import compile_check
     from runner.app.write.workplace import Workplace
     from runner.journal.events import Event
     from runner.model import Task
-    from runner.report import decisions_file
-    from runner.run import review
-    from runner.secrets import scan
-    from runner.writes import sast, sast_report, suppressions
     from runner.writes.sast_report import SastReport
     from runner.writes.staging import Staged
-else:
-    compile_check = lazy_module("runner.app.write.compile_check")
-    decisions_file = lazy_module("runner.report.decisions_file")
-    review = lazy_module("runner.run.review")
-    sast = lazy_module("runner.writes.sast")
-    sast_report = lazy_module("runner.writes.sast_report")
-    scan = lazy_module("runner.secrets.scan")
-    suppressions = lazy_module("runner.writes.suppressions")
 
 _PROPOSED, _EDITED = "by-hand", "by-hand-edited"
 _PLAIN = 0o100644

@@ -13,8 +13,13 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
+from runner.plan import task_ids
+from runner.repo import read
 from runner.repo.head import PLANS, find_git, find_project
+from runner.run import selection
+from runner.secrets import allowlist, redact
 from runner.text.display import display
+from runner.writes import safe_io
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,22 +27,12 @@ if TYPE_CHECKING:
 
     from runner.app.answer import between_runs
     from runner.model import Finding, Task
-    from runner.plan import task_ids
     from runner.project import Project
-    from runner.repo import read
-    from runner.run import selection
-    from runner.secrets import allowlist, redact, scan
+    from runner.secrets import scan
     from runner.secrets.allowlist import AllowList
-    from runner.writes import safe_io
 else:
-    allowlist = lazy_module("runner.secrets.allowlist")
     between_runs = lazy_module("runner.app.answer.between_runs")
-    read = lazy_module("runner.repo.read")
-    redact = lazy_module("runner.secrets.redact")
-    safe_io = lazy_module("runner.writes.safe_io")
     scan = lazy_module("runner.secrets.scan")
-    selection = lazy_module("runner.run.selection")
-    task_ids = lazy_module("runner.plan.task_ids")
 
 STANDARD_INPUT = "-"
 LARGEST = 256 << 20

@@ -326,7 +326,7 @@ def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str
     store lacks a line, or somebody in it.
     """
     _remove_if_possible(home.glob(f"*{_GONE}"))  # of a worker that was killed meanwhile
-    found = sorted((one for one in home.glob("*") if one.is_dir()), key=_find_age)
+    found = sorted((one for one in home.glob("*") if one.is_dir()), key=effects.written_at)
     sizes = {one: measure_folder(one) for one in found}
     gone: list[str] = []
     for one in found:
@@ -341,13 +341,6 @@ def _remove_if_possible(folders: Iterable[Path]) -> None:
     for one in tuple(folders):
         with suppress(OSError):
             effects.remove_tree(one)
-
-
-def _find_age(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
 
 
 def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:

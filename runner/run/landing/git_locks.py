@@ -6,19 +6,16 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_module import lazy_module
+from runner.repo import index_lock
 from runner.repo.commit import swap_branch
 from runner.repo.index_lock import free_dead_locks, is_there, wait_for_pruning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.repo import index_lock
     from runner.repo.head import Head
     from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
-else:
-    index_lock = lazy_module("runner.repo.index_lock")
 
 _TRIES = 20
 _PAUSE = 0.1

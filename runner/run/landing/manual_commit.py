@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Status
+from runner.repo import index_lock
 from runner.repo.commit import commit_tree
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting
 from runner.repo.objects import DURABLE
@@ -28,12 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.journal.task_state import TaskState
-    from runner.repo import index_lock
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
-else:
-    index_lock = lazy_module("runner.repo.index_lock")
 
 _SHOWN = 5
 _CARRIED = "chore(runner): carry what waits above a person's commit\n"

@@ -7,7 +7,6 @@ only while it takes a small share of the run's time.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from itertools import islice
@@ -24,7 +23,7 @@ from runner.plan.edit import edit_statuses, find_spans
 from runner.plan.status import one_line, read_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.journal.state import RunState
@@ -106,41 +105,6 @@ def statuses_of(tasks: Iterable[Task], journal: JournalWriter) -> dict[str, tupl
     rows = ((id_, (journal.state.task(id_).status, note_in(planned, id_, journal.state)))
             for id_ in planned)  # fmt: skip
     return {id_: each.setdefault(one, one) for id_, one in rows}
-
-
-class _TasksById(Mapping[str, "Task"]):
-    """The tasks of a sound plan by their ids, over the one map that says where each stands."""
-
-    def __init__(self, tasks: Sequence[Task], places: Mapping[str, int]) -> None:
-        self._tasks, self._places = tasks, places
-
-    def __getitem__(self, id_: str) -> Task:
-        return self._tasks[self._places[id_]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-class StatusesNow(Mapping[str, tuple[Status, str]]):
-    """What `statuses_of` says of a sound plan, made as it is asked for: nothing is held."""
-
-    def __init__(
-        self, tasks: Sequence[Task], places: Mapping[str, int], journal: JournalWriter
-    ) -> None:
-        self._tasks, self._journal = _TasksById(tasks, places), journal
-
-    def __getitem__(self, id_: str) -> tuple[Status, str]:
-        state = self._journal.state
-        return state.task(id_).status, note_in(self._tasks, id_, state)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
 
 
 def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
@@ -304,7 +268,7 @@ class StatusWriter:
             pieces, digest = self._edit(old, before, self._pending)
             if digest == before:
                 return digest
-            mode = _mode(self._path)
+            mode = effects.mode_of(self._path)
             if effects.write_file(self._path, pieces, mode=mode, expected=old):
                 # Once a person has saved another text, what is written on top of it is not only
                 # ours any more.
@@ -329,13 +293,6 @@ class StatusWriter:
             hint="restore it, then run again; the journal is intact",
             code=ExitCode.CONFLICT,
         )
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:  # gone since it was read: nothing will be replaced
-        return 0o644
 
 
 def _says(text: bytes, span: StatusSpan, status: Status, note: str) -> bool:

@@ -19,6 +19,7 @@ from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import GitError
 from runner.run.dependents import behind_whom
+from runner.run.landing.own_work import Landings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -40,18 +41,12 @@ else:
 
 @dataclass
 class TaskExports:
-    """Asks the commits: the history is read once a run, and follows each landing."""
+    """Asks the commits: the history is read once for each head."""
 
     repository: Repository
     documents: frozenset[str]
     """The runner's own documents."""
-    _commits: dict[str, list[str]] | None = None
     _paths: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def record_landed(self, task: str, commit: str) -> None:
-        """A task has landed once more; `commit` is empty where it changed nothing."""
-        if commit and self._commits is not None:
-            self._commits.setdefault(task, []).append(commit)
 
     def compare(self, task: Task, user: TaskState) -> reach.CutOff:
         """What a task offers on HEAD, beside the tree that its user was DONE in."""
@@ -99,7 +94,7 @@ class TaskExports:
     def _all_paths(self, task: Task, documents: tuple[str, ...]) -> frozenset[str]:
         """Every file that the task ever wrote, and its contracts."""
         found = {path for path in documents if not is_glob(path)}
-        for commit in self._landings.get(task.id, ()):
+        for commit in self._landings.of(task.id, self.repository.head().commit or ""):
             if commit not in self._paths:
                 parent = self.repository.resolve(f"{commit}^")
                 changes = self.repository.diff_trees(parent, commit)
@@ -107,15 +102,9 @@ class TaskExports:
             found |= self._paths[commit]
         return frozenset(found)
 
-    @property
-    def _landings(self) -> dict[str, list[str]]:
-        if self._commits is None:
-            self._commits = {}
-            head = self.repository.head().commit
-            for one in self.repository.log_trailers(head) if head else ():
-                if not one.checked:
-                    self._commits.setdefault(one.task, []).append(one.commit)
-        return self._commits
+    @cached_property
+    def _landings(self) -> Landings:
+        return Landings(self.repository)
 
 
 def _documents(task: Task) -> tuple[str, ...]:
@@ -268,8 +257,6 @@ class EarlyCutoff:
 
     def after(self, done: str) -> tuple[str, ...]:
         """Those of which a task's DONE decides: PENDING, to be proven again, or STALE for good."""
-        if done in self._behind:
-            self._offerings.record_landed(done, self.journal.state.task(done).commit)
         behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
         return tuple(id_ for id_ in behind if self._judge(id_))
 

@@ -15,6 +15,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.contracts import entries
 from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from runner.contracts import entries, touched_contracts
+    from runner.contracts import touched_contracts
     from runner.contracts.touched_contracts import Held, Touching
     from runner.impact import inputs, reach
     from runner.impact.inputs import Knowledge
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
     """How changes reach what a proposal's proof rests on; "" if they do not."""
 else:
-    entries = lazy_module("runner.contracts.entries")
     inputs = lazy_module("runner.impact.inputs")
     reach = lazy_module("runner.impact.reach")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")

@@ -42,13 +42,11 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
-    from runner.run.regressions import proof_reuse
     from runner.run.regressions.proof_reuse import ReachedContract
 else:
     compatibility = lazy_module("runner.contracts.compatibility")
     inputs = lazy_module("runner.impact.inputs")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
-    proof_reuse = lazy_module("runner.run.regressions.proof_reuse")
 
 
 A = TypeVar("A")
