@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.gates import absent_files, failed_bounds
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.held_out.workspace import put_files
@@ -33,15 +34,12 @@ from runner.writes.pipeline import WriteContext, admit_writes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates import absent_files, failed_bounds
     from runner.gates.base import Check
     from runner.journal.events import Event as Happening
     from runner.model import Change
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned import plan_session
 else:
-    absent_files = lazy_module("runner.gates.absent_files")
-    failed_bounds = lazy_module("runner.gates.failed_bounds")
     plan_session = lazy_module("runner.run.planned.plan_session")
 
 

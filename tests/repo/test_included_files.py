@@ -160,12 +160,11 @@ def test_a_link_in_the_tree_is_not_followed(real, tmp_path):
     assert list(outside.iterdir()) == []
 
 
-def test_the_digest_tells_names_and_bytes_and_needs_the_key(real, tmp_path):
-    def digest(key=b"k"):
-        paths = [".env", "data/y"]
-        return IncludedFiles.read(real, paths, tmp_path / "cache").digest(key)
+def test_the_mark_tells_names_and_bytes(real, tmp_path):
+    def mark(*paths):
+        return IncludedFiles.read(real, [*paths, "data/y"], tmp_path / "cache").mark
 
-    before = digest()
-    assert before == digest() != digest(b"other")
+    before = mark(".env")
+    assert before == mark(".env") != mark()
     write(real, {"data/y": "3"})
-    assert digest() != before
+    assert mark(".env") != before

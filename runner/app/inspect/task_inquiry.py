@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.app.inspect import causes
 from runner.app.inspect.view import View
+from runner.implementers.agents import program
 from runner.implementers.base import Instructed, Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
 from runner.journal.record_index import select_records
@@ -15,6 +17,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Status
 from runner.repo import read
+from runner.report import task_report
 from runner.run.selection import find_id
 
 if TYPE_CHECKING:
@@ -22,21 +25,15 @@ if TYPE_CHECKING:
 
     from runner.app.answer import waiting
     from runner.app.build import run_parts
-    from runner.app.inspect import causes
     from runner.app.inspect.causes import Cause
     from runner.context.brief import Brief
-    from runner.implementers.agents import program
     from runner.implementers.base import Implementer
     from runner.journal.events import Record
     from runner.model import Reason, Task, TaskPlan
     from runner.plan.document import Plan
     from runner.project import Project
-    from runner.report import task_report
 else:
-    causes = lazy_module("runner.app.inspect.causes")
-    program = lazy_module("runner.implementers.agents.program")
     run_parts = lazy_module("runner.app.build.run_parts")
-    task_report = lazy_module("runner.report.task_report")
     waiting = lazy_module("runner.app.answer.waiting")
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates import contract_checks, contract_tests, shim
 from runner.gates.count_parsers import ran_no_test
+from runner.gates.coverage import measurements
 from runner.held_out.store import ID_FILE
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from runner.app.change import change_source
     from runner.gates.base import GateContext
-    from runner.gates.coverage import measurements
     from runner.gates.coverage.lines import Measured
     from runner.impact.answer import Affected
     from runner.model import Finding, Task
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from runner.run.assignment import WorkerContext
 else:
     change_source = lazy_module("runner.app.change.change_source")
-    measurements = lazy_module("runner.gates.coverage.measurements")
 
 
 _PLAIN = 0o100644

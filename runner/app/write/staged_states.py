@@ -12,10 +12,10 @@ from runner.app.write.workplace import display_path
 from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Status, digest_of
 from runner.repo.read import Repository
 from runner.run import review
+from runner.secrets import scan
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import did_you_mean
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from runner.app.write.workplace import Workplace
     from runner.journal.state import RunState
     from runner.model import Digest
-    from runner.secrets import scan
     from runner.writes.log import History, LoggedWrite
     from runner.writes.staging import Staged, Staging
-else:
-    scan = lazy_module("runner.secrets.scan")
 
 
 BY_HAND = 0

@@ -17,7 +17,7 @@ from runner.plan import task_ids
 from runner.repo import read
 from runner.repo.head import PLANS, find_git, find_project
 from runner.run import selection
-from runner.secrets import allowlist, redact
+from runner.secrets import allowlist, redact, scan
 from runner.text.display import display
 from runner.writes import safe_io
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from runner.app.answer import between_runs
     from runner.model import Finding, Task
     from runner.project import Project
-    from runner.secrets import scan
     from runner.secrets.allowlist import AllowList
 else:
     between_runs = lazy_module("runner.app.answer.between_runs")
-    scan = lazy_module("runner.secrets.scan")
 
 STANDARD_INPUT = "-"
 LARGEST = 256 << 20

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.contracts import entries
+from runner.impact import inputs, reach
 from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from runner.contracts import touched_contracts
     from runner.contracts.touched_contracts import Held, Touching
-    from runner.impact import inputs, reach
     from runner.impact.inputs import Knowledge
     from runner.impact.reach import Reached
     from runner.journal.task_state import TaskState
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
     """How changes reach what a proposal's proof rests on; "" if they do not."""
 else:
-    inputs = lazy_module("runner.impact.inputs")
-    reach = lazy_module("runner.impact.reach")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 _OWN = ("test", "coverage", "mutation")

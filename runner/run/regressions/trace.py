@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
 from runner.gates.test_paths import is_test_path
+from runner.impact import inputs
 from runner.impact.change import Changed
 from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations, hit
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.contracts import compatibility, touched_contracts
-    from runner.impact import inputs
     from runner.impact.inputs import Knowledge
     from runner.impact.reasons import Affected, Why, Width
     from runner.journal.task_state import TaskState
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from runner.run.regressions.proof_reuse import ReachedContract
 else:
     compatibility = lazy_module("runner.contracts.compatibility")
-    inputs = lazy_module("runner.impact.inputs")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 
