@@ -138,14 +138,6 @@ def mode_of(path: Path) -> int:
         return 0o644
 
 
-def written_at(path: Path) -> float:
-    """When; 0 for what another process takes away meanwhile."""
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
 def append(descriptor: int, content: bytes | bytearray, target: str | Path = "") -> None:
     """Write all bytes to an open file, at its position."""
     step("write", target)

@@ -91,25 +91,25 @@ def tokens_of(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a brief is made of."""
+    """What a brief is made of.
+
+    `previous` is the diff of the last failed attempt, `former` that of what the task built before,
+    which is in the files. `dependencies` are ids and titles of the tasks it builds on; `gates` are
+    the project's for this type of task, beside the task's own; `coverage` is in percent, where it
+    is asked for; `around` is what was gathered beside the task.
+    """
 
     task: Task
     attempt: int
     findings: tuple[Finding, ...] = ()
     patterns: tuple[MatchedPattern, ...] = ()
     previous: str = ""
-    """The diff of the last failed attempt."""
     former: str = ""
-    """The diff of what the task built before, which is in the files."""
     plan_title: str = ""
     dependencies: tuple[tuple[str, str], ...] = ()
-    """Ids and titles of the tasks it builds on."""
     gates: tuple[GateSpec, ...] = ()
-    """The project's for this type of task, beside the task's own."""
     coverage: float | None = None
-    """In percent, where it is asked for."""
     around: GatheredContext = field(default_factory=GatheredContext)
-    """What was gathered beside the task."""
     plan: str = ""
     """The approved plan."""
     since: Mapping[str, int] | None = None

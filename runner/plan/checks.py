@@ -84,9 +84,11 @@ def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         first = plan.by_id[task.id]
         if first is not task:
-            message = f"duplicate task ID {task.id} (first on line {first.line})"
-            hint = "give one of them an id that was never used"
-            yield plan.places.problem(plan.places.heading(task), message, hint)
+            yield plan.places.problem(
+                plan.places.heading(task),
+                f"duplicate task ID {task.id} (first on line {first.line})",
+                "give one of them an id that was never used",
+            )
 
 
 def _find_unknown_ids(plan: CheckedPlan) -> Iterator[Problem]:
@@ -268,10 +270,11 @@ def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
     """A Command of a task that its blocks build: it would never run."""
     for task in plan.tasks:
         if task.blocks and task.command and not task.implementer:
-            at = plan.places.find(task, "command", task.command)
-            message = f"{task.id} has blocks, so its Command would not run"
-            hint = "put the command into a ```sh run block: it runs after the files are written"
-            yield plan.places.problem(at, message, hint)
+            yield plan.places.problem(
+                plan.places.find(task, "command", task.command),
+                f"{task.id} has blocks, so its Command would not run",
+                "put the command into a ```sh run block: it runs after the files are written",
+            )
 
 
 _EXAMPLE = regex(

@@ -71,8 +71,9 @@ class Spans:
         self, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
     ) -> Problem:
         """What is wrong at a place of this file."""
-        place = (self.path, at.line, at.column, hint, severity)
-        return Problem(message, *place, source_line=at.source_line, width=at.width)
+        return Problem(
+            message, self.path, at.line, at.column, hint, severity, at.source_line, at.width
+        )
 
     def text(self) -> str:
         """All lines of the file, ended by LF."""

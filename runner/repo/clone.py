@@ -228,7 +228,7 @@ class CloneCache:
 
     def trim(self) -> None:
         """Take away what was not used for longest, until the rest fits; not what is in use."""
-        found = sorted(self.folder.glob(f"*{_MIRROR}"), key=effects.written_at)
+        found = sorted(self.folder.glob(f"*{_MIRROR}"), key=find_last_use)
         sizes = {one: measure_folder(one) for one in found}
         for one in found[:-1]:  # the newest one stays, however large
             if sum(sizes.values()) <= self.most:
@@ -263,6 +263,14 @@ def _lock(mirror: Path) -> Iterator[None]:
         if not is_ours:
             raise BlockingIOError
         yield
+
+
+def find_last_use(folder: Path) -> float:
+    """When; 0 for one that another process takes away meanwhile."""
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def find_lack(*folders: Path, is_written: bool = False) -> OSError | None:

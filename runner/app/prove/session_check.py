@@ -139,9 +139,17 @@ def _write(project: Project, session: str, note: Mapping[str, Any]) -> None:
     place = _place(project, session)
     effects.make_folder(place.parent)
     effects.write_file(place, json.dumps(note).encode())
-    old = sorted(place.parent.glob("*.json"), key=effects.written_at)
+    old = sorted(place.parent.glob("*.json"), key=_find_age)
     for one in old[:-_KEPT]:
         effects.unlink(one)
+
+
+def _find_age(note: Path) -> float:
+    """When it was written; 0 for one that another session takes away meanwhile."""
+    try:
+        return note.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def format_failures(answer: StopAnswer) -> Iterator[str]:

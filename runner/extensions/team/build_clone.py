@@ -24,7 +24,13 @@ from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.own_command import end_orphan
 from runner.project import Project, find_journal
-from runner.repo.clone import ORIGIN, catch_up, measure_folder, switch_branch
+from runner.repo.clone import (
+    ORIGIN,
+    catch_up,
+    find_last_use,
+    measure_folder,
+    switch_branch,
+)
 from runner.repo.foreign_address import (
     find_identity,
     login_variables,
@@ -326,7 +332,7 @@ def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str
     store lacks a line, or somebody in it.
     """
     _remove_if_possible(home.glob(f"*{_GONE}"))  # of a worker that was killed meanwhile
-    found = sorted((one for one in home.glob("*") if one.is_dir()), key=effects.written_at)
+    found = sorted((one for one in home.glob("*") if one.is_dir()), key=find_last_use)
     sizes = {one: measure_folder(one) for one in found}
     gone: list[str] = []
     for one in found:
