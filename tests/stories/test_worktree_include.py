@@ -50,6 +50,8 @@ def test_commands_see_them_and_nothing_of_them_is_committed_or_told(project, wal
     assert VALUE not in "".join(texts) + ended.said
     told = project.runner("evidence", "TASK-001", "-v").out
     assert "Copied files    .env, pkg/version.txt" in told
+    assert "hmac-sha256:" in told
+    assert "hmac-sha256:" not in "".join(texts)  # it stays in the person's state folder
 
 
 def test_the_first_use_shows_their_names_with_the_question_of_trust(project):
