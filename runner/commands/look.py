@@ -125,11 +125,11 @@ def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
 def _describe_repository(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print what the repository is; a plan is not needed."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    found = repository_analysis.analyse(project)
     if given.json:
-        print(repository_analysis.analysis_document(found), end="")
+        print(repository_analysis.analysis_document(project), end="")
     else:
-        print("\n".join(map(display, repository_analysis.analysis_lines(found))))
+        lines = repository_analysis.analysis_lines(repository_analysis.analyse(project))
+        print("\n".join(map(display, lines)))
     return ExitCode.OK
 
 

@@ -8,6 +8,7 @@ scratch tree of the run gets the same ones, whatever happens to the work tree me
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import stat
 import tempfile
@@ -218,13 +219,17 @@ class IncludedFiles:
     @cached_property
     def mark(self) -> str:
         """Tells these files from other ones, within this machine's cache."""
-        digest = hashlib.sha256()
+        return self.digest(b"cache")
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest of names, modes and bytes (HMAC-SHA-256); it tells only equal from not."""
+        digest = hmac.new(key, digestmod=hashlib.sha256)
         for one in self.files:
             digest.update(b"%b\0%o\0%d\0" % (raw(one.path), one.mode, one.size))
             for at in range(0, one.size, _PIECE):
                 size = min(_PIECE, one.size - at)
                 digest.update(os.pread(self._store.fileno(), size, one.start + at))
-        return digest.hexdigest()
+        return f"hmac-sha256:{digest.hexdigest()}"
 
     def put_into(self, tree: Path, known: Collection[bytes]) -> None:
         """Let a tree have these files, but for paths that are `known` to its commit.

@@ -6,14 +6,16 @@ person's own setting `worktree_include`.
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY, MODULES
 from runner.repo.read import Repository
-from runner.secrets import redact
 from runner.secrets.redact import hold_values
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +23,17 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.repo import included_files
     from runner.repo.included_files import IncludedFiles, Matches
+    from runner.secrets import redact
 else:
     included_files = lazy_module("runner.repo.included_files")
+    redact = lazy_module("runner.secrets.redact")
 
 FILE_NAME = ".worktreeinclude"
 
+_KEY_FILE = "include.key"
+_KEY_BYTES = 32
+_DIGESTS = "included-digests.json"
+_MOST_RUNS = 1000
 _LONGEST_ENV = 1 << 18
 _LARGEST_RULES = 1 << 16
 
@@ -81,3 +89,40 @@ def hide_values(files: IncludedFiles) -> None:
     for one in files.files:
         if redact.is_env_file(one.path) and one.size <= _LONGEST_ENV:
             hold_values(redact.read_env_values(files.content(one).decode("utf-8", "replace")))
+
+
+def record_included(files: IncludedFiles, run: str, state: Path) -> tuple[str, ...]:
+    """Keep a keyed digest of a run's files in the person's state folder; their names.
+
+    Neither the key nor the digest is written anywhere else: they never leave this machine.
+    """
+    digest = files.digest(_load_key(state / _KEY_FILE))
+    digests = {**_load_digests(state), run: digest}
+    kept = dict(list(digests.items())[-_MOST_RUNS:])
+    effects.write_file(state / _DIGESTS, json.dumps(kept).encode(), mode=0o600)
+    return tuple(display(one.path) for one in files.files)
+
+
+def find_digest(run: str, state: Path) -> str:
+    """The digest of the files that a run copied; empty where another machine has it."""
+    return _load_digests(state).get(run, "")
+
+
+def _load_digests(state: Path) -> dict[str, str]:
+    try:
+        found = json.loads((state / _DIGESTS).read_bytes())
+        return {str(run): str(digest) for run, digest in found.items()}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _load_key(file: Path) -> bytes:
+    try:
+        key = file.read_bytes()
+    except FileNotFoundError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        key = effects.random_bytes(_KEY_BYTES)
+        effects.make_folder(file.parent, mode=0o700)
+        effects.write_file(file, key, mode=0o600)
+    return key

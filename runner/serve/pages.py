@@ -34,7 +34,7 @@ from runner.app.answer.waiting_document import (
 )
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.event_log import read_latest, read_log
-from runner.app.inspect.statistics import count_journal
+from runner.app.inspect.statistics import load_tally
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
 from runner.app.inspect.time_spent import HEADS, largest_line, time_rows
@@ -265,7 +265,7 @@ class Pages:
     def _time(self, request: Request) -> Response:
         build = self._build(request)
         project = build.open()
-        spent = count_journal(project)[0].spent
+        spent = load_tally(project.journal_path, project.cache)[0].spent
         runs, tasks = time_rows(spent)
         return self._of(
             *(build, "time.html", "log", None),

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from runner.app.inspect import repository_analysis
-from runner.app.inspect.repository_analysis import analyse, analysis_document
+from runner.app.inspect.repository_analysis import analyse, analysis_document, as_document
 from runner.project import Project
 
 KEY = "HGFDSAPOIUYTREWQAIKA"[::-1]
@@ -82,11 +82,16 @@ def test_the_test_framework_is_told_by_manifests_or_by_what_tests_import(
 
 def test_the_same_commit_gives_the_same_bytes_whatever_lies_in_the_folder(workplace):
     workplace.commit(SHOP)
-    fresh = analysis_document(analyse(project(workplace)))
+    fresh = as_document(analyse(project(workplace)))
+    first = analysis_document(project(workplace))
     workplace.write({"src/shop/api.py": "import os\n", "extra.py": "", "pyproject.toml": "x"})
-    assert analysis_document(analyse(project(workplace))) == fresh
+    assert first == fresh == analysis_document(project(workplace))
+    assert as_document(analyse(project(workplace))) == fresh
+    kept = project(workplace).cache / "analysis.json"
+    kept.write_bytes(kept.read_bytes().replace(b"hatchling", b"hatchlung"))
+    assert analysis_document(project(workplace)) == fresh, "a damaged cache is read anew"
     workplace.commit(message="all of it")
-    assert analysis_document(analyse(project(workplace))) != fresh
+    assert analysis_document(project(workplace)) != fresh
 
 
 def test_what_comes_with_a_clone_is_read_within_bounds_and_redacted(workplace, monkeypatch):
@@ -110,7 +115,7 @@ def test_what_comes_with_a_clone_is_read_within_bounds_and_redacted(workplace, m
     assert [one.path for one in found.sources] == [f"m{at}.py" for at in range(4)]
     assert set(found.cut) == {"packages: 3 of 12", "sources: 4 of 9"}
     assert any("pyproject.toml is not TOML" in note for note in found.notes)
-    assert KEY not in analysis_document(found)
+    assert KEY not in as_document(found)
 
 
 def test_before_the_first_commit_there_is_nothing_to_tell(workplace):

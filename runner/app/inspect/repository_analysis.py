@@ -6,12 +6,14 @@ same bytes. Whatever came with the clone is material: it is read within bounds, 
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from runner import effects
 from runner.app.inspect.test_frameworks import find_test_frameworks
 from runner.config.default_gates import find_declared_gates
 from runner.config.stack import MOST_BYTES, read_stack
@@ -21,6 +23,7 @@ from runner.context.tree import Tree
 from runner.impact.change import is_own_document
 from runner.languages.registry import code_row, language_of
 from runner.lazy_dataclass import dataclass
+from runner.model import digest_of
 from runner.plan.ownership import OwnershipMap
 from runner.repo.git import text as git_text
 from runner.repo.head import OWNERSHIP_MAP
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 _SHOWN = 8
 
 FORMAT = 1
+_KEPT = "analysis.json"
 _MOST_FILES = 6_000
 """Source files whose imports are read."""
 _MOST_EDGES = 20_000
@@ -149,11 +153,42 @@ def analyse(project: Project) -> Analysis:
             return _Reading(project, repository, commit, tree, outlines).make()
 
 
-def analysis_document(found: Analysis) -> str:
+def analysis_document(project: Project) -> str:
+    """The analysis as a JSON document; from the user's cache where this commit was read before."""
+    with Repository.open(project.root) as repository:
+        commit = repository.head().commit or ""
+    settings = project.settings
+    rules = (settings.gates, settings.permission, settings.floor.permission, settings.read_allowed)
+    key = digest_of(repr((FORMAT, commit, str(project.root), rules)).encode())
+    kept = _load(project, key)
+    if kept:
+        return kept
+    text = as_document(analyse(project))
+    if commit:
+        body = json.dumps({"key": key, "text": text, "digest": digest_of(text.encode())})
+        try:
+            effects.make_folder(project.cache)
+            effects.write_file(project.cache / _KEPT, body.encode(), mode=0o600)
+        except OSError:
+            pass  # a cache that cannot be written is no failure
+    return text
+
+
+def as_document(found: Analysis) -> str:
     """The analysis as `runner doctor --repository --json` prints it."""
     names = [name for name in Analysis.__dataclass_fields__ if name != "notes"]
     content = {name: getattr(found, name) for name in names}
     return document("analysis", format=FORMAT, **content, notes=found.notes)
+
+
+def _load(project: Project, key: str) -> str:
+    try:
+        kept = json.loads((project.cache / _KEPT).read_bytes())
+        text: str = kept["text"]
+        whole = kept["key"] == key and kept["digest"] == digest_of(text.encode())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    return text if whole else ""
 
 
 @dataclass

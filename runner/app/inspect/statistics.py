@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
 from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.app.inspect import time_spent
@@ -15,6 +16,7 @@ from runner.app.inspect.time_spent import TimeSpent
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.journal import person_waits
+from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import (
     AttemptFinished,
     GateCompleted,
@@ -23,7 +25,7 @@ from runner.journal.events import (
 )
 from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
-from runner.journal.records import Mark, read_places
+from runner.journal.records import Mark, read_places, to_text
 from runner.journal.session_events import DraftProposed, PlanProposed, find_usage
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
@@ -71,6 +73,9 @@ WANTED = (
     }
 )
 _TEST = re.compile(r"TC-\d+\Z")
+FORMAT = 1
+_COUNTERS = ("builds", "attempts", "failures", "checks", "blocked")
+_PLAIN = ("first", "last", "records", "recoveries", "open_run")
 
 
 @dataclass(slots=True)
@@ -371,7 +376,9 @@ def count_all(project: Project, seconds: float | None = None) -> Statistics:
 
 def count_journal(project: Project, seconds: float | None = None) -> tuple[Tally, Mark]:
     """The tally of the last `seconds`, or of all time, and how far the journal goes."""
-    tally, place = Tally("" if seconds is None else _since(seconds)), Mark()
+    if seconds is None:
+        return load_tally(project.journal_path, project.cache)
+    tally, place = Tally(_since(seconds)), Mark()
     for record, reached in read_places(project.journal_path, wanted=WANTED):
         tally.hear(record)
         place = reached
@@ -381,3 +388,64 @@ def count_journal(project: Project, seconds: float | None = None) -> tuple[Tally
 def _since(seconds: float) -> str:
     began = effects.now() - timedelta(seconds=seconds)
     return began.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def load_tally(journal: Path, cache: Path) -> tuple[Tally, Mark]:
+    """The tally of all of a journal, and how far it goes.
+
+    Raises RunnerError where the journal is damaged behind what is kept.
+    """
+    cursor = Cursor(journal, cache, "figures", FORMAT)
+    tally, place = _read(cursor) or (Tally(), Mark())
+    begun = place.seq
+    for record, reached in read_places(journal, place, wanted=WANTED):
+        tally.hear(record)
+        place = reached
+    if place.seq - begun >= WORTH_SAVING:
+        cursor.save(to_text(tally_to_data(tally)).encode("utf-8", "backslashreplace"), place)
+    return tally, place
+
+
+def _read(cursor: Cursor) -> tuple[Tally, Mark] | None:
+    kept = cursor.read()
+    try:
+        return kept and (tally_from_data(json.loads(kept[0])), kept[1])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # made by another hand: the journal says it all anyway
+
+
+def tally_to_data(tally: Tally) -> dict[str, Any]:
+    """All of a tally as JSON values."""
+    proofs = tally.proofs
+    return {
+        **{name: getattr(tally, name) for name in (*_COUNTERS, *_PLAIN)},
+        "waited": {
+            kind: [one.count, one.seconds, one.longest] for kind, one in tally.waited.items()
+        },
+        "open": {key: list(wait) for key, wait in tally.waits.open.items()},
+        "used": {
+            task: [one.input_tokens, one.output_tokens, one.dollars, one.tool_calls]
+            for task, one in tally.used.items()
+        },
+        "proofs": [proofs.ran, proofs.stood, proofs.seconds, proofs.saved],
+        "ended": sorted(tally.ended),
+        "spent": vars(tally.spent),
+    }
+
+
+def tally_from_data(data: dict[str, Any]) -> Tally:
+    """The tally of these values. Raises KeyError, TypeError, AttributeError."""
+    tally = Tally()
+    for name in _COUNTERS:
+        setattr(tally, name, Counter(data[name]))
+    for name in _PLAIN:
+        setattr(tally, name, data[name])
+    tally.waited = {kind: Waited(*row) for kind, row in data["waited"].items()}
+    tally.waits.open = {key: Wait(*row) for key, row in data["open"].items()}
+    tally.used = {task: Usage(*row) for task, row in data["used"].items()}
+    ran, stood, seconds, saved = data["proofs"]
+    tally.proofs = ProofCosts(Counter(ran), Counter(stood), seconds, saved)
+    tally.ended = set(data["ended"])
+    for name in vars(tally.spent):
+        setattr(tally.spent, name, data["spent"][name])
+    return tally

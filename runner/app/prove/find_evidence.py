@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
-from runner.gates import registry
 from runner.journal.evidence import (
     WANTED,
     evaluate_standing,
@@ -19,6 +18,7 @@ from runner.journal.evidence import (
 from runner.journal.grading import grade_alone
 from runner.journal.record_index import select_records
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Grade
 from runner.model.grades import proof_kind
 from runner.repo.read import Repository
@@ -28,6 +28,7 @@ from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
 from runner.run.proof_required import PROOF_HINT, find_unproven_beneath, has_proof
 from runner.run.selection import find_id
+from runner.run.worktree_include import find_digest
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import count_words, moment, short
@@ -35,10 +36,13 @@ from runner.text.wording import count_words, moment, short
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from runner.gates import registry
     from runner.journal.evidence import Evidence, EvidenceState
     from runner.journal.task_state import TaskState
     from runner.model import Graded, Level, Proof, Status, Task, Usage
     from runner.project import Project
+else:
+    registry = lazy_module("runner.gates.registry")
 
 _NO_COMMIT = "none: it changed no file"
 _STANDING = {
@@ -63,6 +67,8 @@ class TaskEvidence:
     evidence: Evidence | None
     built_on: Mapping[str, str]
     """What it needs that is not proven, and why."""
+    included_digest: str = ""
+    """Of the ignored files that its run copied, as this machine knows it."""
 
 
 def find_evidence(project: Project, typed: str) -> TaskEvidence:
@@ -81,6 +87,7 @@ def find_evidence(project: Project, typed: str) -> TaskEvidence:
         unverified=view.unverified[id_].why if id_ in view.unverified else None,
         evidence=evidence,
         built_on=find_unproven_beneath(task.depends_on, view.states),
+        included_digest=find_digest(evidence.run, project.places.state) if evidence else "",
     )
 
 
@@ -194,6 +201,8 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     yield from _fields(evidence, found.known.usage, digests=digests)
     if evidence.included:
         yield f"{'Copied files':<16}{display(', '.join(evidence.included))}"
+        if digests and found.included_digest:  # in this text alone, which stays on this machine
+            yield f"{'Digest, copied':<16}{found.included_digest}"
     proofs = [one for one in evidence.proofs if one.row is None]
     yield "Proofs" if proofs else "Proofs          none"
     for proof in proofs:

@@ -1,8 +1,11 @@
-"""Where the seconds of a run went, by its journal."""
+"""The figures of a journal, kept: the same as if all of it were counted."""
+
+import json
 
 import pytest
 
-from runner.app.inspect.statistics import Tally
+from runner.app.inspect import statistics
+from runner.app.inspect.statistics import Tally, load_tally, tally_from_data, tally_to_data
 from runner.journal import session_events
 from runner.journal.events import (
     AttemptFinished,
@@ -57,7 +60,8 @@ STORY = [
 
 
 @pytest.fixture
-def journal(tmp_path):
+def journal(tmp_path, monkeypatch):
+    monkeypatch.setattr(statistics, "WORTH_SAVING", 1)
     return tmp_path / "journal.jsonl"
 
 
@@ -67,12 +71,31 @@ def append(path, *story):
             journal.append(event, task=task, attempt=number)
 
 
-def test_each_second_of_a_run_has_one_kind(journal):
-    append(journal, *STORY)
-    tally = Tally()
+def test_a_tally_that_goes_on_is_the_tally_of_all(journal, tmp_path):
+    for event in STORY:
+        append(journal, event)
+        kept, _ = load_tally(journal, tmp_path / "cache")
+    whole = Tally()
     for record in read_journal(journal):
-        tally.hear(record)
-    spent = tally.spent
+        whole.hear(record)
+    assert tally_to_data(kept) == tally_to_data(whole)
+    data = json.loads(json.dumps(tally_to_data(kept)))
+    assert tally_to_data(tally_from_data(data)) == tally_to_data(kept)
+
+
+def test_a_kept_tally_that_does_not_fit_is_counted_anew(journal, tmp_path):
+    append(journal, *STORY)
+    cache = tmp_path / "cache"
+    first = tally_to_data(load_tally(journal, cache)[0])
+    (file,) = cache.iterdir()
+    for content in (b"", b"{}\n{}", file.read_bytes().replace(b"attempts", b"attempt_", 1)):
+        file.write_bytes(content)
+        assert tally_to_data(load_tally(journal, cache)[0]) == first
+
+
+def test_each_second_of_a_run_has_one_kind(journal, tmp_path):
+    append(journal, *STORY)
+    spent = load_tally(journal, tmp_path / "cache")[0].spent
     task = dict(spent.runs["one"]["TASK-001"])
     assert task.pop("waiting") < 1
     assert task == {
