@@ -22,6 +22,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
@@ -43,7 +44,7 @@ _OURS = "runner"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 _NOTE = "@"
-"""Separates the locked file's name from the note."""
+"""Separates the locked file's quoted name from the note."""
 _COPY = ".new"
 _PRUNE_PATIENCE = 60.0
 """Seconds: of a collection that takes longer what is there in the end decides all the same."""
@@ -351,12 +352,20 @@ class LockFile:
 
 
 def free_dead_locks(git: Path) -> None:
-    """Take away what a killed run left beside a lock that is gone; nobody else's is touched."""
+    """Take away what a killed run left beside a lock that is gone; nobody else's is touched.
+
+    And the locks of refs that version 0.2 left: later ones have git lock refs itself.
+    """
     for own, descriptor in _open_dead_locks(git):
+        lock, note = _parse_own_name(git, own)
+        is_same = _is_same(descriptor, lock)
+        if is_same and note is not None:
+            continue  # `take_left_index` decides whether that index counts
         # Its owner may have put it in place already, and another git may have made its own lock
-        # under that name since: of the same file `take_left_index` decides whether it counts.
-        if not _is_same(descriptor, _parse_own_name(git, own)[0]):
-            _unlink_own(own)
+        # under that name since: only the same file is ours.
+        if is_same:
+            effects.unlink(lock)
+        _unlink_own(own)
 
 
 def _unlink_own(own: Path) -> None:
@@ -370,7 +379,7 @@ def take_left_index(git: Path, path: Path) -> tuple[LockFile, str] | None:
     lock = path.with_name(path.name + ".lock")
     for own, descriptor in _open_dead_locks(git):
         at, note = _parse_own_name(git, own)
-        if at == lock and _is_same(descriptor, lock):
+        if note is not None and at == lock and _is_same(descriptor, lock):
             return LockFile(path, own, os.dup(descriptor)), note
     return None
 
@@ -411,10 +420,11 @@ def _open_dead_locks(git: Path) -> Iterator[tuple[Path, int]]:
                 os.close(descriptor)
 
 
-def _parse_own_name(git: Path, own: Path) -> tuple[Path, str]:
+def _parse_own_name(git: Path, own: Path) -> tuple[Path, str | None]:
     """The lock that a second name belongs to, and its note."""
-    name, _, note = own.name[_ID:].partition(_NOTE)
-    return git / f"{name}.lock", note
+    quoted, has_note, note = own.name[_ID:].partition(_NOTE)
+    lock = git / f"{unquote(quoted, errors='surrogateescape')}.lock"
+    return lock, note if has_note else None
 
 
 def _is_same(descriptor: int, lock: Path) -> bool:

@@ -257,6 +257,17 @@ def own_name(repo: Repository, name: str) -> str:
     return f"{_OF}{place}/{name}"
 
 
+def find_own_name(repo: Repository, name: str) -> str:
+    """The name by which a ref is there now that a journal has by this name, perhaps an older one.
+
+    The first versions gave all plans of a repository the plain names; see `old_refs`.
+    """
+    if name.startswith(_OF):
+        return name
+    own = own_name(repo, name)
+    return own if repo.resolve(f"{_BELOW}/{own}") is not None else name
+
+
 def list_refs(repo: Repository, name: str) -> tuple[str, ...]:
     """All refs below `refs/runner/<name>/`, as they are called below it; asks no git.
 

@@ -291,3 +291,20 @@ def test_every_reference_of_our_own_extensions_is_there():
 )
 def test_names_are_read_from_one_file_whatever_it_holds(content, names):
     assert read_names(content) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ("worker", "--trust", "--bridge", "acme/shop"),
+            "runner team bridge github --repo acme/shop",
+        ),
+        (("queue", "budget", "--calls", "60/minute"), 'model.calls = "60/minute"'),
+    ],
+)
+def test_a_flag_that_was_removed_names_the_way_out(workplace, words, hint):
+    done = workplace.runner(*words)
+    assert done.code == 2
+    assert "was removed" in done.err
+    assert hint in done.err

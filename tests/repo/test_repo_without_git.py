@@ -460,6 +460,19 @@ def test_what_is_left_beside_a_lock_that_is_gone_goes_and_no_lock_of_others(tmp_
     assert names_in(folder / "runner") == []
 
 
+def test_locks_of_refs_that_an_older_version_left_go(tmp_path):
+    a_repository(tmp_path, {"a": "1\n"})
+    folder = tmp_path / ".git"
+    (folder / "runner").mkdir()
+    for name, quoted in (("HEAD", "HEAD"), ("refs/heads/main", "refs%2Fheads%2Fmain")):
+        own = folder / "runner" / f"{effects.new_id()}-{quoted}"
+        own.write_text("")
+        os.link(own, folder / f"{name}.lock")
+    free_dead_locks(folder)
+    assert names_in(folder / "runner") == []
+    assert not list(folder.rglob("*.lock"))
+
+
 def test_a_person_s_own_staged_work_stays(tmp_path):
     a_repository(tmp_path, {"a": "1\n", "b": "1\n"})
     write(tmp_path, {"a": "theirs\n", "mine": "new\n"})

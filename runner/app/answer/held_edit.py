@@ -16,7 +16,7 @@ from runner.journal.events import WriteReviewed
 from runner.journal.session_events import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
 from runner.repo.commit import commit_tree
-from runner.repo.refs import keep_ref
+from runner.repo.refs import find_own_name, keep_ref
 from runner.run.planned.task_plans import keep_plan, parse_edited_plan
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _keep_writes(context: AnswerContext, one: Waiting, made: list[Change], via: 
     message = f"held({one.task}): edited by a person\n"
     commit = commit_tree(context.repository, known.held.base or None, made, message, sign=False)
     # The bytes before the word: after a kill in between the edited ones wait for a new one.
-    keep_ref(context.repository, known.held.ref, commit.sha)
+    keep_ref(context.repository, find_own_name(context.repository, known.held.ref), commit.sha)
     with open_journal(context.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):
             # who edits a proposal has seen all of it: what they left as it was is approved, too

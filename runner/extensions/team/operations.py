@@ -123,6 +123,7 @@ examples:
             flag("--all", "list: include finished builds"),
             option("--dollars", "N/day|month", "budget: cost limit, or none", default=""),
             option("--at-once", "N", "budget: limit of running builds, or none", default=""),
+            option("--calls", "", "", default="", shown=False),
             option("--share", "N", "budget: dollars for one build", kind=float, default=0),
             option("--reason", "WHY", "reject, retry: the reason", default=""),
             option("--store", "URL", "store to use: URL or path", default=""),
@@ -157,6 +158,7 @@ examples:
         (
             flag("--trust", "allow the commands of all registered repositories"),
             option("--tags", "A,B", "tags that this machine offers", default=""),
+            option("--bridge", "", "", default="", shown=False),
             flag("--once", "exit after one build, or if none is pending"),
             flag("--until-idle", "exit when no build is pending"),
             option("--store", "URL", "store to use: URL or path", default=""),

@@ -44,6 +44,7 @@ _VERBS = ("list", "show", "cancel", "retry", "approve", "reject")
 
 def execute_queue(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Queue, show or answer. Raises RunnerError."""
+    _refuse_calls(given)
     by = store_engine.find_actor(environ)
     with open_team(given, environ) as store:
         if given.what == "list":
@@ -85,6 +86,15 @@ def _queue(
     )
     text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}"
     return tell(given, "build", text, build=made)
+
+
+def _refuse_calls(given: argparse.Namespace) -> None:
+    if given.calls:
+        raise RunnerError(
+            "queue budget --calls was removed: a team limits dollars and running builds",
+            where="--calls",
+            hint=f'set model.calls = "{given.calls}" for each worker, and use --at-once',
+        )
 
 
 def _budget(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
@@ -162,6 +172,12 @@ def _beside(seen: object) -> dict[str, object]:
 
 def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Work. Raises RunnerError; ends 0 on SIGTERM, 130 on Ctrl-C, both after handing back."""
+    if given.bridge:
+        raise RunnerError(
+            "worker --bridge was removed: the bridge is a separate process",
+            where="--bridge",
+            hint=f"also start: runner team bridge github --repo {given.bridge} --follow",
+        )
     if not given.trust:
         raise RunnerError(
             "worker needs --trust: it runs commands of all registered repositories, in the sandbox",

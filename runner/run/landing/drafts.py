@@ -138,7 +138,7 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def load_held_changes(repository: Repository, held: HeldWork) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
-    commit = refs.read_ref(repository, held.ref)
+    commit = refs.read_ref(repository, refs.find_own_name(repository, held.ref))
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 

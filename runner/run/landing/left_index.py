@@ -38,7 +38,7 @@ def finish_left_index(folders: Folders, recorded: Callable[[], TaskLanding | Non
     cannot be written: the lock stays.
     """
     left = _find_left(folders, recorded)
-    index_lock.free_dead_locks(folders.git)
+    index_lock.free_dead_locks(folders.git)  # those of refs; that of the index is held by now
     if left is None:
         return ""
     try:

@@ -18,7 +18,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.merge import carry
-from runner.repo.refs import drop_ref, keep_ref, list_refs, own_name, read_ref
+from runner.repo.refs import drop_ref, find_own_name, keep_ref, list_refs, own_name, read_ref
 from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import make_gate_context
 from runner.secrets.redact import redact
@@ -139,7 +139,7 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def restate_kept(repository: Repository, kept: BuiltPhases, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
-    commit = read_ref(repository, kept.ref)
+    commit = read_ref(repository, find_own_name(repository, kept.ref))
     if commit is None:
         return None
     changes = changes_between(repository, kept.base or None, commit)

@@ -23,6 +23,7 @@ from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
     drafts,
 )
+from runner.run.landing.old_refs import take_old_refs
 from runner.run.planned import (
     phases,
 )
@@ -101,6 +102,7 @@ class TaskPlans:
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.journal.state
         with self.journal.tolerate("could not remove refs of earlier runs"):
+            take_old_refs(self.repository)
             phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
             drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
             sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
