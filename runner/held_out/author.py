@@ -74,15 +74,22 @@ def parse_answer(
     return AuthorAnswer(tuple(files), tests), wrong
 
 
-def find_misplaced(changes: tuple[Change, ...], own: Collection[str]) -> list[str]:
+def find_misplaced(
+    changes: tuple[Change, ...], own: Collection[str], taken: Mapping[str, str]
+) -> list[str]:
     """Return what an author may not do: it creates files of tests, and nothing else.
 
-    `own` are the paths of its earlier files.
+    `own` are the paths of its earlier files, `taken` by path the tasks whose files the plan names.
     """
     wrong = [
         f"{one.path} already exists: create new files"
         for one in changes
         if one.action is not Action.CREATE or one.path in own
+    ]
+    wrong += [
+        f"{one.path} is a file of {taken[one.path]}: choose another name"
+        for one in changes
+        if one.path in taken and one.path not in own
     ]
     wrong += [
         f"{one.path} is not named like the project's test files"

@@ -1,4 +1,8 @@
-"""What of a task is held out now: files that have not landed, and the contracts that run them."""
+"""What of a task is held out now: files that have not landed, and the contracts that run them.
+
+The files belong to all held-out contracts of a task. Those of a task without such a contract are
+visible tests of its author.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,16 @@ class AuthorTests(NamedTuple):
                 message = f"{path} is by a separate test author, and was changed or removed"
                 hint = "restore the file; write tests of your own into another one"
                 yield Finding(check="scope", message=message, path=path, hint=hint)
+
+
+def list_visible(task: Task) -> tuple[HeldOutFile, ...]:
+    """Return the files of a task's author that its implementer reads."""
+    return () if task.held_out_contracts else task.held_out_files
+
+
+def needs_author(task: Task) -> bool:
+    """Return whether a task waits for tests that a separate author has to write."""
+    return bool(task.test_author) and not task.held_out_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.held_out.part import AuthorTests
+from runner.held_out.part import AuthorTests, list_visible
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
@@ -67,8 +68,6 @@ class FileRecord(NamedTuple):
     """Test ids that passed on the base before the task was built."""
     items: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Acceptance ids with the test ids that a separate author names for them."""
-    visible: str = ""
-    """Of a visible file the test file that its contract names; empty for a held-out file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,37 +169,21 @@ class HeldOutStore:
             return FileRecord(once_in_git=True)
         items = tuple((item, tuple(tests)) for item, tests in row.get("items", ()))
         before = tuple(row.get("held_before", ()))
-        visible = str(row.get("visible", ""))
-        return FileRecord(bool(row.get("once_in_git", True)), before, items, visible)
+        return FileRecord(bool(row.get("once_in_git", True)), before, items)
 
-    def read_visible(
-        self, task: Task, has_landed: Callable[[str], bool] = lambda _path: False
-    ) -> AuthorTests:
-        """Return the visible tests of a task's author, as far as its contracts run them.
+    def read_visible(self, task: Task, has_landed: Callable[[str], bool]) -> AuthorTests:
+        """Return the stored visible tests of a task's author.
 
         A file that has landed is an ordinary test.
         """
-        if not task.test_author:
-            return AuthorTests()
-        records = {path: self.record_of(task.id, path) for path in self._records(task.id)}
-        run = {
-            path: record.items
-            for path, record in records.items()
-            if record.visible and any(record.visible in one.command for one in task.test_contracts)
-            if not has_landed(path)
-        }
-        found = ((path, self.read(task.id, path)) for path in run)
-        files = tuple((path, content) for path, content in found if content is not None)
-        return AuthorTests(files, tuple(row for path, _ in files for row in run[path]))
+        own = tuple(one for one in list_visible(task) if not has_landed(one.path))
+        there = (one.path for one in self.find(replace(task, held_out_files=own)) if one.is_present)
+        files = tuple((path, self.read(task.id, path) or b"") for path in there)
+        items = (row for path, _ in files for row in self.record_of(task.id, path).items)
+        return AuthorTests(files, tuple(items))
 
     def _records(self, task_id: str) -> dict[str, object]:
-        if self.folder is None or not self.folder.is_dir():
-            return {}
-        content = read_beneath(self.folder, f"{_RECORDS}/{task_id}.json")
-        try:
-            found = json.loads(content) if content else {}
-        except ValueError:
-            return {}
+        found = self._read_json(f"{task_id}.json")
         return found if isinstance(found, dict) else {}
 
     def was_enclosed(self, task_id: str, digests: list[str]) -> bool:
@@ -208,9 +191,12 @@ class HeldOutStore:
         return self._attempts(task_id) == {"digests": digests, "enclosed": True}
 
     def _attempts(self, task_id: str) -> object:
+        return self._read_json(f"{task_id}.attempts.json")
+
+    def _read_json(self, name: str) -> object:
         if self.folder is None or not self.folder.is_dir():
             return None
-        content = read_beneath(self.folder, f"{_RECORDS}/{task_id}.attempts.json")
+        content = read_beneath(self.folder, f"{_RECORDS}/{name}")
         try:
             return json.loads(content) if content else None
         except ValueError:
@@ -323,14 +309,6 @@ def make_store_id(common_dir: Path) -> str:
 
 
 NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
-
-
-def needs_author(task: Task, store: HeldOutStore | None) -> bool:
-    """Return whether a task waits for tests that a separate author has to write."""
-    if not task.test_author or task.held_out_contracts:
-        return False
-    return store is None or not store.read_visible(task).files
-
 
 # --- words ------------------------------------------------------------------------------
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import DecisionMade, RunStarted, TaskDone, TaskLanding
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Grade, Proof, ProvenBy, Spec, Verdict
 from runner.model.work import with_rows
 from runner.repo.trailers import (
+    HELD_OUT,
     parse_coverage,
     parse_proof,
     parse_row,
@@ -111,6 +113,8 @@ def evidence_of(task: TaskState) -> Evidence | None:
 
 WANTED = frozenset({"run.started", "task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
+_FILE = regex(r"(.+) (sha256:[0-9a-f]{64}) (\S+)\Z")
+"""A held-out file with its digest, and the ids of the proofs that ran with it."""
 _UNPROVEN = f"{Grade.UNPROVEN}: "
 _OWN = frozenset({"acceptance", "coverage", "integrity", "mutation"})
 """Checks that the runner does itself: their id is their kind, and they have no command."""
@@ -214,7 +218,12 @@ def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:
 def read_proofs(trailers: Mapping[str, tuple[str, ...]]) -> tuple[Proof, ...]:
     """Return the proofs and the acceptance table that the trailers of a commit hold."""
     parsed = map(parse_row, trailers.get("Acceptance", ()))
-    proofs = tuple(parse_proofs(trailers.get("Proof", ())))
+    lines = map(_FILE.match, trailers.get(HELD_OUT, ()))
+    files = [(line[1], line[2], line[3].split(",")) for line in lines if line is not None]
+    proofs = tuple(
+        replace(one, held_out=tuple((path, digest) for path, digest, ids in files if one.id in ids))
+        for one in parse_proofs(trailers.get("Proof", ()))
+    )
     rows = tuple(one for one in parsed if one is not None)
     items = [row.item for row, by in rows if by is ProvenBy.INDEPENDENT]
     return with_rows(proofs, (row for row, _ in rows), items) if rows else proofs

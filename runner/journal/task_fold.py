@@ -186,6 +186,7 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
             proofs=task.proofs,
             proven=task.proven,
             gaps=task.gaps,
+            held_out=task.held_out,
             unproven=event.unproven or task.unproven,
         )
     adopted = _over(task, record, event, _Rests("", None, (), task.durations))
@@ -250,7 +251,10 @@ def _over(
         ),
     )
     gaps = find_gaps(event.proofs)
-    return over._replace(unproven=event.unproven, gaps=gaps) if event.unproven or gaps else over
+    held_out = tuple((one.id, *file) for one in event.proofs for file in one.held_out)
+    if not (event.unproven or gaps or held_out):
+        return over
+    return over._replace(unproven=event.unproven, gaps=gaps, held_out=held_out)
 
 
 def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:

@@ -194,6 +194,8 @@ class TaskState(NamedTuple):
     """Failed held-out proofs since the last answer of a person."""
     mutants_returned: bool = False
     """Whether surviving mutants went back to the author of its tests."""
+    held_out: tuple[tuple[str, str, Digest], ...] = ()
+    """Contract, path and digest of the held-out files that its proof ran with."""
 
     def as_published(self, status: Status) -> TaskState:
         """Return the same once this status was written into the plan: of every task at once."""

@@ -55,7 +55,9 @@ def find_problems(
                 f"{task.id} has a Test author but no Acceptance",
                 "add Acceptance with items such as A1: an end before its start is refused",
             )
-        if task.held_out_files and not task.held_out_contracts and not task.test_author:
+        files, tests = task.held_out_files, task.test_contracts if task.test_author else ()
+        is_run = any(runs_file(test.command, one.path) for test in tests for one in files)
+        if files and not task.held_out_contracts and not is_run:
             yield HeldOutProblem(
                 task,
                 f"{task.id} has held-out files but no held-out test contract",

@@ -121,15 +121,19 @@ def task_trailers(
             for proof in proofs
             if not proof.is_of_another_task and proof.row is None
         ),
-        *((HELD_OUT, f"{path} {digest}") for path, digest in _held_out_files(proofs)),
+        *((HELD_OUT, line) for line in _held_out_lines(proofs)),
         *(("Acceptance", format_row(proof.row, proof.by)) for proof in proofs if proof.row),
         *((name, given[name]) for name in NAMES if name in given),
     )
 
 
-def _held_out_files(proofs: Iterable[Proof]) -> tuple[tuple[str, str], ...]:
-    """Path and digest of each held-out file that the proofs ran with."""
-    return tuple(dict.fromkeys(file for proof in proofs for file in proof.held_out))
+def _held_out_lines(proofs: Iterable[Proof]) -> tuple[str, ...]:
+    """Path and digest of each held-out file, and the ids of the proofs that ran with it."""
+    ids: dict[tuple[str, str], list[str]] = {}
+    for proof in proofs:
+        for file in proof.held_out:
+            ids.setdefault(file, []).append(one_line(proof.id).replace(" ", "-"))
+    return tuple(f"{path} {digest} {','.join(found)}" for (path, digest), found in ids.items())
 
 
 def proof_line(proof: Proof) -> str:

@@ -12,8 +12,8 @@ from runner.context.brief import Brief, Parts, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import PatternSearch, match_patterns
 from runner.gates.mutation.red_first import wants_red_first
-from runner.held_out.part import AuthorTests, split_task
-from runner.held_out.store import NOT_WRITTEN, needs_author, repair_hint
+from runner.held_out.part import AuthorTests, list_visible, needs_author, split_task
+from runner.held_out.store import NOT_WRITTEN, repair_hint
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
@@ -142,11 +142,13 @@ class Preparation:
 
     def _find_missing_files(self, task: Task, *, builds: bool) -> tuple[Reason, str] | None:
         """Tests that are not written yet, or that the store does not have as the plan says."""
-        if builds and task.test_author and needs_author(task, self.held_out):
+        if builds and needs_author(task):
             return Reason.TEST_AUTHOR, NOT_WRITTEN
-        _, part = self._split(task, self.base())
-        lacking = replace(task, held_out_files=part.files)
-        missing = self.held_out.find_missing(lacking) if self.held_out else part.files
+        base = self.base()
+        _, part = self._split(task, base)
+        visible = (one for one in list_visible(task) if not self.has_file(base, one.path))
+        lacking = replace(task, held_out_files=(*part.files, *visible))
+        missing = self.held_out.find_missing(lacking) if self.held_out else lacking.held_out_files
         if not missing:
             return None
         names = join_few([one.path for one in missing])
@@ -478,7 +480,7 @@ class Preparation:
             reviewed=self.review_mode(task) is ReviewMode.PROMPT,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
-            held_out=self._list_held_out(),
+            held_out=self._list_held_out().difference(given),
         )
 
 

@@ -107,6 +107,34 @@ def test_a_contract_is_added_where_none_names_the_file(shop):
     ]
 
 
+def test_tests_of_an_author_stay_visible_until_more_are_held_out(shop):
+    listed = f"- Held-out files:\n  - `{PATH}` {digest_of(TEST)}\n"
+    author = f"{listed}- Acceptance:\n  - A1: an end\n- Test author: claude\n"
+    shop.write("TASK-GRAPH.md", PLAN.replace("test_a.py`\n", f"test_a.py`\n{author}").encode())
+    shop.git("add", PATH)
+    before = shop.plan()
+    shop.hold_out(PATH, source=shop.root)
+    assert (shop.plan(), shop.stored()) == (before, TEST)
+    shop.write(PATH, TEST + b"# mended\n")
+    shop.hold_out(PATH, replace=True)
+    assert [one.held_out for one in shop.task().test_contracts] == [False]
+    shop.write("tests/test_b.py", TEST + b"# more\n")
+    shop.hold_out("tests/test_b.py", contract="python -m pytest -q tests/test_b.py")
+    assert [one.held_out for one in shop.task().test_contracts] == [True, True]
+
+
+def test_dropped_tests_of_an_author_leave_the_plan_without_its_contract(shop):
+    listed = f"- Held-out files:\n  - `{PATH}` {digest_of(TEST)}\n"
+    author = f"{listed}- Acceptance:\n  - A1: an end\n- Test author: claude\n"
+    other = "  - TC-007 (unit): `python -m pytest -q tests/test_c.py`\n"
+    text = PLAN.replace("test_a.py`\n", f"test_a.py`\n{other}{author}")
+    shop.write("TASK-GRAPH.md", text.encode())
+    shop.hold_out(PATH, source=shop.root)
+    drop_held_out(shop.project(), "1", [PATH], "others are needed")
+    assert [one.id for one in shop.task().test_contracts] == ["TC-007"]
+    assert shop.task().held_out_files == ()
+
+
 def test_the_same_command_again_changes_nothing(shop):
     shop.hold_out(PATH)
     before = shop.plan()

@@ -10,10 +10,19 @@ from settings_of import settings_of
 from runner.config.settings import Settings
 from runner.gates.base import ChangeOrigin, GateContext
 from runner.held_out import author, proof
-from runner.held_out.author import find_survivors, parse_answer
-from runner.held_out.part import AuthorTests
-from runner.held_out.store import FileRecord, HeldOutStore, make_store_id, needs_author
-from runner.model import Action, Change, Level, Proof, TestContract, Verdict, digest_of
+from runner.held_out.author import find_misplaced, find_survivors, parse_answer
+from runner.held_out.part import AuthorTests, needs_author
+from runner.held_out.store import FileRecord, HeldOutStore, make_store_id
+from runner.model import (
+    Action,
+    Change,
+    HeldOutFile,
+    Level,
+    Proof,
+    TestContract,
+    Verdict,
+    digest_of,
+)
 from runner.plan.document import read_plan
 
 CODE = b"""def half(x):
@@ -24,7 +33,9 @@ CODE = b"""def half(x):
 """
 TEST = "tests/test_half.py"
 CONTRACT = TestContract("TC-001", Level.UNIT, f"python -m pytest -q {TEST}")
-VISIBLE = FileRecord(items=(("A1", (f"{TEST}::test_half",)),), visible=TEST)
+VISIBLE = FileRecord(items=(("A1", (f"{TEST}::test_half",)),))
+DATA = "tests/data.txt"
+LISTED = (HeldOutFile(TEST, digest_of(b"test")), HeldOutFile(DATA, digest_of(b"1")))
 
 
 def gates(*, contracts=(), note="", **more):
@@ -138,20 +149,42 @@ def a_task(**more):
     return replace(task, **{"test_author": "claude", **more})
 
 
-def test_visible_tests_are_those_that_a_contract_of_the_task_runs(store):
+def test_visible_tests_are_the_listed_files_of_a_task_without_a_held_out_contract(store):
     store.put("TASK-001", TEST, b"test", VISIBLE)
-    store.put("TASK-001", "tests/data.txt", b"1", FileRecord(visible=TEST))
-    store.put("TASK-001", "tests/test_held.py", b"test", FileRecord())
-    task = a_task(test_contracts=(CONTRACT,))
-    found = store.read_visible(task)
-    assert dict(found.files) == {TEST: b"test", "tests/data.txt": b"1"}
+    store.put("TASK-001", DATA, b"1", FileRecord())
+    store.put("TASK-001", "tests/test_other.py", b"test", FileRecord())
+    task = a_task(test_contracts=(CONTRACT,), held_out_files=LISTED)
+    found = store.read_visible(task, lambda _path: False)
+    assert dict(found.files) == {TEST: b"test", DATA: b"1"}
     assert found.items == VISIBLE.items
     assert store.read_visible(task, lambda _path: True) == AuthorTests()  # they have landed
-    assert not needs_author(task, store)
-    # A crash came before the plan had the contract: they are written again.
-    assert store.read_visible(a_task()) == AuthorTests()
-    assert needs_author(a_task(), store)
-    assert store.read_visible(a_task(test_author="", test_contracts=(CONTRACT,))) == AuthorTests()
+    store.put("TASK-001", TEST, b"other", VISIBLE)
+    assert dict(store.read_visible(task, lambda _path: False).files) == {DATA: b"1"}
+    held_out = replace(task, test_contracts=(replace(CONTRACT, held_out=True),))
+    assert store.read_visible(held_out, lambda _path: False) == AuthorTests()
+
+
+def test_an_author_is_asked_until_the_plan_lists_its_files():
+    assert needs_author(a_task())
+    assert needs_author(a_task(test_contracts=(CONTRACT,)))
+    assert not needs_author(a_task(test_contracts=(CONTRACT,), held_out_files=LISTED))
+    assert not needs_author(a_task(test_author=""))
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        ("tests/test_more.py", []),
+        (TEST, [f"{TEST} already exists: create new files"]),
+        ("tests/test_app.py", ["tests/test_app.py is a file of TASK-001: choose another name"]),
+        ("tests/test_far.py", ["tests/test_far.py is a file of TASK-002: choose another name"]),
+        ("more.py", ["more.py is not named like the project's test files"]),
+    ],
+)
+def test_an_author_creates_test_files_of_its_own(path, wrong):
+    made = (Change(path, Action.CREATE, 0o100644, None, digest_of(b""), b""),)
+    taken = {TEST: "TASK-001", "tests/test_app.py": "TASK-001", "tests/test_far.py": "TASK-002"}
+    assert find_misplaced(made, (TEST,), taken)[:1] == wrong
 
 
 def test_survivors_are_those_of_one_proposal(store):

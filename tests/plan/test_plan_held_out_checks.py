@@ -15,6 +15,9 @@ FILES = f"- Held-out files: `tests/test_a.py` {DIGEST}\n"
 HELD = "- Test contracts: TC-001 (unit, held out): `python -m pytest -q tests/test_a.py`\n"
 
 
+AUTHOR = "- Acceptance: x\n- Test author: claude\n"
+
+
 def find(fields, is_agent=lambda _: False):
     text = f"# Shop\n\n## TASK-001: Bookings\n\n- Output files: `a.txt`\n{fields}".encode()
     tasks = read_plan(text, "P").tasks
@@ -29,6 +32,7 @@ def find(fields, is_agent=lambda _: False):
 
 def test_a_complete_task_has_no_problem():
     assert find(HELD + FILES, lambda _: True) == []
+    assert find(HELD.replace(", held out", "") + FILES + AUTHOR, lambda _: True) == []
 
 
 @pytest.mark.parametrize(
@@ -36,6 +40,7 @@ def test_a_complete_task_has_no_problem():
     [
         (HELD, "has no Held-out files"),
         (FILES, "no held-out test contract"),
+        (FILES + AUTHOR, "no held-out test contract"),
         (HELD.replace("test_a.py", "test_b.py") + FILES, "runs none of the Held-out files"),
         (HELD.replace("-m pytest -q tests/test_a.py", '-c "1/0"') + FILES, "the test itself"),
         (HELD.replace("python -m pytest -q", "node -e") + FILES, "the test itself"),

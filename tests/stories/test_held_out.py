@@ -92,7 +92,9 @@ def test_an_attempt_that_could_read_the_files_counts_until_they_change(workplace
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_ROUNDS", "1")
     planned(workplace)
-    assert workplace.run().code == 3
+    ended = workplace.run()
+    assert ended.code == 3
+    assert ended.said.count("held-out files are not enclosed") == 1
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     ended = workplace.runner("retry", "TASK-001")
     assert ended.code == 0, ended.said
@@ -107,6 +109,17 @@ def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
     assert ended.code == 3, ended.said
     assert len(script.told) == 1
     assert key not in json.dumps(workplace.events)
+    assert not workplace.has(TESTS)
+
+
+def test_a_lint_gate_that_held_out_files_fail_is_a_question(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    planned(workplace)
+    workplace.commit({"runner.toml": '[gates]\nlint = "! grep -rq nobody tests"\n'})
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 1
+    assert "gate lint passes on the change and fails with the held-out files" in notes(workplace)
     assert not workplace.has(TESTS)
 
 
@@ -277,7 +290,8 @@ def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
 
 def test_documents_and_kept_files_tell_states_and_counts_alone(workplace, monkeypatch):
     failed(workplace, monkeypatch)
-    for words in (["show", "1"], ["log"], ["evidence", "1"], ["why", "1"], ["brief", "1"]):
+    own = (["hold-out", "--list"], ["hold-out", "--check"], ["hold-out", "--show", "1"])
+    for words in (["show", "1"], ["log"], ["evidence", "1"], ["why", "1"], ["brief", "1"], *own):
         ended = [workplace.runner(*words), workplace.runner(*words, "--json")]
         assert told("".join(one.said + one.out for one in ended)) == [], words
     kept = [one for one in (workplace.root / "artifacts").rglob("*") if one.is_file()]

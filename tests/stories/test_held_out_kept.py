@@ -103,10 +103,21 @@ def test_a_failure_is_known_where_another_contract_cannot_run(workplace, done):
 
 
 def test_the_grade_stays_and_says_that_it_was_not_verified_here(workplace, done):
+    known = "independent, TC-002 not verified here"
+    assert known not in workplace.runner("status", "--list").out
     lose(workplace)
-    out = workplace.runner("verify", "--all").out
-    assert "TASK-001: proven, independent, TC-002 not verified here" in out
-    assert "independent" in workplace.runner("show", "TASK-001").out
+    clone = workplace.cloned()
+    for words in (["status", "--list"], ["show", "1"], ["evidence", "1"], ["list"]):
+        assert known in workplace.runner(*words).out, words
+        assert known in clone.runner(*words).out, words
+    for here in (workplace, clone):
+        [task] = here.runner("status", "--json").document["tasks"]
+        assert task["notMeasured"] == ["TC-002 not verified here"]
+        assert task["provenBy"] == "independent"
+    assert f"TASK-001: proven, {known}" in workplace.runner("verify", "--all").out
+    assert workplace.runner("hold-out", "--check").code != 0
+    hold_out(workplace, {TESTS: HELD_OUT})
+    assert known not in workplace.runner("status", "--list").out
 
 
 def test_ship_waits_for_the_files_and_ships_with_them(workplace, done, tmp_path):

@@ -5,11 +5,14 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from author_plans import FILE, a_round, plan_half
+from author_plans import TESTS as WRITTEN
 from held_out_plans import RIGHT, SECRET, TESTS, VISIBLE, a_held_out_task, hold_out
 from workplace import a_task
 
 from runner.errors import RunnerError
 from runner.process.sandbox import choose_sandbox
+from runner.project import Project
 
 NEEDLE = "held-out sentence"
 """A part of the bytes; the plan does not have it."""
@@ -216,3 +219,26 @@ def test_a_worker_of_a_cluster_finds_nothing_and_without_a_sandbox_the_store_alo
     message = workplace.git("log", "--format=%B", "-n", "2")
     assert ("Grade: proven, independent" in message) == (sandbox != "none")
     assert ("not enclosed" in message) == (sandbox == "none")
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock"])
+def test_no_attempt_finds_what_an_author_wrote_or_left_behind(workplace, monkeypatch, sandbox):
+    needs(sandbox)
+    permit_search(monkeypatch, sandbox)
+    rounds = [a_round([f"# {NEEDLE}", *WRITTEN])]
+    plan_half(workplace, workplace.home / "agent", rounds, sandbox=sandbox)
+    # The script of the author itself is shown to commands, so that it can start.
+    report = """open("found.txt", "w").writelines(o for o in found if "/agent/" not in o)"""
+    workplace.write({"search.py": searcher(workplace, report)})
+    workplace.edit_plan("`app.py`", "`app.py`, `found.txt`")
+    workplace.edit_plan("ls -R > seen.txt && rm seen.txt", "python3 search.py && test -e found.txt")
+    workplace.commit()
+    killed = Project.open(workplace.root, os.environ).cache / "authors/killed"
+    killed.mkdir(parents=True)
+    (killed / "draft.py").write_text(NEEDLE)
+    ended = workplace.run("--jobs", "1")
+    assert ended.code == 0, ended.said
+    assert workplace.read("found.txt") == ""
+    assert NEEDLE in workplace.read(FILE)
+    for path in workplace.root.glob("artifacts/build/**/*"):
+        assert not (path.is_file() and NEEDLE.encode() in path.read_bytes()), path

@@ -1,50 +1,17 @@
 """A separate author writes held-out tests before the task starts."""
 
 import json
+import os
 import shutil
 
 import pytest
-from agent_program import install_agent
+from author_plans import FILE, MORE, TESTS, a_mutant_round, a_round, answer, plan_half
 from held_out_plans import store_of
-from workplace import a_task
 
 from runner.app.build import test_author
+from runner.project import Project
 
-FILE = "tests/test_half_acceptance.py"
-MORE = "tests/test_half_more.py"
 NO_MORE = '{"files": [], "items": {}}'
-CODE = [
-    "def half(x):",
-    "    below = x < 0",
-    "    if below:",
-    "        raise ValueError",
-    "    return x / 2",
-]
-TESTS = [
-    "import pytest",
-    "from app import half",
-    "def test_half():",
-    "    assert half(4) == 2",
-    "def test_below():",
-    "    with pytest.raises(ValueError):",
-    "        half(-1)",
-]
-
-
-def answer(files=(FILE,), **items):
-    items = items or {"A1": [f"{FILE}::test_half"], "A2": [f"{FILE}::test_below"]}
-    return f"```json\n{json.dumps({'files': list(files), 'items': items})}\n```"
-
-
-def a_round(lines=TESTS, path=FILE, say=None):
-    steps = [{"show": "brief"}, {"write": path, "lines": lines}]
-    return {"steps": steps, "say": say or answer()}
-
-
-def a_mutant_round(expected=0, path=MORE, say=None):
-    """Writes a test of half(0), which no test of the first round calls."""
-    lines = ["from app import half", "def test_zero():", f"    assert half(0) == {expected}"]
-    return a_round(lines, path, say or answer([path], A2=[f"{path}::test_zero"]))
 
 
 def grade_of(shop):
@@ -58,23 +25,7 @@ def shop(workplace, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNNER_BUILD_BACKOFF", "0")
 
     def start(*rounds, mutants=(), **settings):
-        context = tmp_path / "agent"
-        script = {"TASK-001": {"attempts": [[]], "author": rounds, "mutants": mutants}}
-        install_agent(workplace, context, script, **{"mutation": "off", **settings})
-        (context / "app.py").write_text("\n".join(CODE) + "\n")
-        workplace.commit({"pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n"})
-        workplace.plan(
-            a_task(
-                "TASK-001",
-                "Half",
-                outputs=["app.py"],
-                command=f"cp {context}/app.py . && ls -R > seen.txt && rm seen.txt",
-                fields=[
-                    "Acceptance:\n  - A1: half() halves a number\n  - A2: below zero is refused",
-                    "Test author: agent",
-                ],
-            )
-        )
+        plan_half(workplace, tmp_path / "agent", rounds, mutants, **settings)
         return workplace
 
     return start
@@ -82,6 +33,8 @@ def shop(workplace, tmp_path, monkeypatch):
 
 def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
     shop = shop(a_round())
+    killed = Project.open(shop.root, os.environ).cache / "authors/killed/tree"
+    killed.mkdir(parents=True)
     ended = shop.run("--jobs", "1")
     plan = shop.read("TASK-GRAPH.md")
     assert "  - TC-001 (unit, held out): `python -m pytest -q tests/test_half_" in plan
@@ -134,12 +87,18 @@ def test_after_two_repairs_the_task_waits(shop):
     assert shop.happened("task.blocked")[0]["reason"] == "test-author"
 
 
-def test_an_author_that_is_not_there_makes_the_task_wait(shop):
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [("codex", ""), ("agent\n- Review: prompt", "its tests need your review")],
+)
+def test_an_author_that_cannot_work_now_makes_the_task_wait(shop, fields, why):
     shop = shop(a_round())
-    shop.edit_plan("Test author: agent", "Test author: codex")
+    shop.edit_plan("Test author: agent", f"Test author: {fields}")
     ended = shop.run()
     assert ended.code == 3, ended.said
+    assert why in ended.said
     assert shop.happened("attempt.started") == []
+    assert shop.happened("tests.written") == []
     assert shop.happened("task.blocked")[0]["reason"] == "test-author"
 
 
@@ -209,10 +168,35 @@ def test_visible_tests_are_in_the_tree_of_the_implementer_and_count(shop):
     ended = shop.run("--jobs", "1")
     plan = shop.read("TASK-GRAPH.md")
     assert "  - TC-001 (unit): `python -m pytest -q tests/test_half_" in plan
-    assert "Held-out files" not in plan
+    assert f"  - `{FILE}` sha256:" in plan
     assert "DONE" in shop.status_line("TASK-001"), ended.said
     assert shop.read(FILE) == "\n".join(TESTS) + "\n"
     assert grade_of(shop) == "independent"
+    assert len(shop.happened("tests.written")) == 1
+    assert store_of(shop).read("TASK-001", FILE) is None  # it landed
+    shop.edit_plan("A1: half() halves a number", "A1: half() halves each number")
+    shop.commit()
+    shop.run("--rebuild", "--jobs", "1")
+    assert len(shop.happened("tests.written")) == 1  # the branch has them
+
+
+def test_another_machine_asks_no_author_again_for_tests_that_are_not_there(shop, tmp_path):
+    shop = shop(a_round(), test_visibility="visible")
+    shop.edit_plan("ls -R > seen.txt && rm seen.txt", "false")
+    shop.run("--jobs", "1")
+    content = store_of(shop).read("TASK-001", FILE)
+    store_of(shop).drop("TASK-001", FILE)
+    shop.runner("retry", "TASK-001")
+    assert f"held-out {FILE} is not on this machine" in shop.status_line("TASK-001")
+    (tmp_path / "test_half_acceptance.py").write_bytes(content)
+    shop.edit_plan("app.py . && false", "app.py .")
+    plan = shop.read("TASK-GRAPH.md").partition("Held-out")[2]
+    back = shop.runner("hold-out", "TASK-001", "--from", str(tmp_path))
+    assert back.code == 0, back.said
+    assert shop.read("TASK-GRAPH.md").partition("Held-out")[2] == plan
+    assert "TC-001 (unit): " in shop.read("TASK-GRAPH.md")
+    ended = shop.runner("retry", "TASK-001")
+    assert "DONE" in shop.status_line("TASK-001"), ended.said
     assert len(shop.happened("tests.written")) == 1
 
 
@@ -235,7 +219,9 @@ def test_an_implementer_cannot_change_visible_tests(shop, change):
     assert "not written yet" not in shop.runner("why", "TASK-001").said
 
 
-def test_mutants_go_back_to_the_author_of_visible_tests(shop):
+@pytest.mark.parametrize("executor", ["threads", "dask"])
+def test_mutants_go_back_to_the_author_of_visible_tests(shop, monkeypatch, executor):
+    monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", executor)
     shop = shop(a_round(), mutants=[a_mutant_round()], mutation="warn", test_visibility="visible")
     ended = shop.run("--jobs", "1")
     assert f"  - TC-002 (unit): `python -m pytest -q {MORE}`" in shop.read("TASK-GRAPH.md")

@@ -6,7 +6,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.gates.registry import checks_of
-from runner.held_out.store import NOT_WRITTEN, needs_author
+from runner.held_out.part import needs_author
+from runner.held_out.store import NOT_WRITTEN
 from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Status
 from runner.repo.read import Repository
@@ -84,8 +85,7 @@ def _claims(project: Project) -> ResourceLocks:
 def _lacks(project: Project, task: Task) -> str:
     """Why a run would block a task instead of starting it; empty where it would start."""
     found = find_lacking(task, project.settings, project.environ, project.root)
-    unwritten = task.test_author and needs_author(task, project.held_out.store)
-    return found[1] if found else NOT_WRITTEN if unwritten else ""
+    return found[1] if found else NOT_WRITTEN if needs_author(task) else ""
 
 
 @dataclass(frozen=True, slots=True)

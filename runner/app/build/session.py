@@ -53,6 +53,7 @@ from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from typing import Self
 
     from runner.app.build import build_branch
@@ -356,6 +357,11 @@ class Session:
         """Where held-out files lie; None where the plan holds nothing out."""
         held = any(one.held_out_contracts or one.test_author for one in self.tasks)
         return self.project.held_out if held else None
+
+    @property
+    def authors(self) -> Path:
+        """The folder for slots of test authors; what lies there when a run begins was killed."""
+        return self.project.cache / "authors"
 
     def drop_landed(self, task: Task) -> None:
         """Remove held-out files from the store that the branch has: they are public now."""

@@ -28,7 +28,8 @@ from runner.gates.base import Check, command_limits
 from runner.gates.check_run import try_check
 from runner.gates.test_paths import holds_tests
 from runner.held_out.author import AuthorAnswer, find_misplaced, is_red, parse_answer
-from runner.held_out.store import FileRecord, make_store_id, needs_author
+from runner.held_out.part import needs_author
+from runner.held_out.store import FileRecord, make_store_id
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.registry import choose
@@ -108,10 +109,10 @@ def find_due(
     It writes tests once all that the task needs is DONE, if it was not tried, and gets the mutants
     that survive these tests.
     """
-    state, store = project.state(), project.held_out.store
+    state = project.state()
     chosen = select_ids(request.chosen, reading.graph, reading.graph.ids)
     tasks = [task for task in reading.plan.tasks if task.id in chosen]
-    first = {one.id for one in tasks if needs_author(one, store) and _is_due(one, reading, state)}
+    first = {one.id for one in tasks if needs_author(one) and _is_due(one, reading, state)}
     return frozenset(first - tried) | {one.id for one in tasks if _gets_mutants(one, state)}
 
 
@@ -234,7 +235,7 @@ class _Author:
     def _open_slot(self) -> Iterator[WorkerContext]:
         """Yield a scratch repository in a folder that no implementer uses and that goes at once."""
         project = self.session.project
-        folder = project.cache / "authors" / effects.new_id()
+        folder = self.session.authors / effects.new_id()
         effects.make_folder(folder, mode=0o700)
         setup = WorkerSetup(
             root=project.root,
@@ -264,7 +265,7 @@ class _Author:
         base = self.session.head().commit or ""
         framework = self._find_framework(base)
         store = self._open_store()
-        own = self._read_own(store) if self.mutants else {}
+        own = store.read_all(self.task) if self.mutants else {}
         question, wrong = self._compose(base, framework, own), ""
         for number in range(REPAIRS + 1):
             site.reset(base)
@@ -298,9 +299,6 @@ class _Author:
             wrong = "\n".join(f"- {one}" for one in found)
         self._note(drafter, usage, None, REPAIRS)
         raise WaitsError(f"its tests are still wrong after {REPAIRS} repairs: {found[0]}")
-
-    def _read_own(self, store: HeldOutStore) -> dict[str, bytes]:
-        return {**store.read_all(self.task), **dict(store.read_visible(self.task).files)}
 
     def _find_framework(self, base: str) -> TestFramework:
         """Return what runs the project's tests; raise WaitsError where that is not known."""
@@ -353,7 +351,7 @@ class _Author:
             return [error.message]
         answer = json.loads(find_object(text) or "null")
         parsed, wrong = parse_answer(answer, items_of(self.task), adds=bool(own))
-        wrong += find_misplaced(changes, own)
+        wrong += find_misplaced(changes, own, self._list_taken())
         files = {one.path: one.content or b"" for one in changes}
         if not wrong and set(parsed.files) != files.keys():
             wrong.append(f"`files` must list exactly what you created: {', '.join(sorted(files))}")
@@ -371,6 +369,14 @@ class _Author:
         if refused:
             return [f"{one.path}: {one.message}" for one in refused]
         return self._run_on_base(site, assignment, outcome, parsed, command)
+
+    def _list_taken(self) -> dict[str, str]:
+        """Return by path the task that writes a file of the plan, or whose tests it has."""
+        return {
+            path.removeprefix("./"): one.id
+            for one in self.session.project.check().plan.tasks
+            for path in (*one.outputs, *(file.path for file in one.held_out_files))
+        }
 
     def _run_on_base(
         self,
@@ -451,7 +457,6 @@ class _Author:
         is_open = project.settings.proof.test_visibility == "visible"
         if self.mutants:  # what its first tests are, these are as well
             is_open = not task.held_out_contracts
-        visible = next(filter(holds_tests, sorted(found.files))) if is_open else ""
         for path, content in found.files.items():
             held = tuple(one for one in found.held_before if one.startswith(path))
             items = tuple(
@@ -459,10 +464,10 @@ class _Author:
                 for item, ids in found.items.items()
                 if (mine := tuple(one for one in ids if one.startswith(path)))
             )
-            record = FileRecord(held_before=held, items=items, visible=visible)
+            record = FileRecord(held_before=held, items=items)
             store.put(task.id, path, content, record)
         made = (HeldOutFile(path, digest_of(text)) for path, text in sorted(found.files.items()))
-        files = task.held_out_files if visible else (*task.held_out_files, *made)
+        files = (*task.held_out_files, *made)
         reading = project.check()
         now = next((one for one in reading.plan.tasks if one.id == task.id), None)
         if now is None or now.spec.what != task.spec.what:
@@ -474,7 +479,7 @@ class _Author:
             if (match := re.fullmatch(r"TC-(\d{1,6})", contract.id))
         ]
         contract = f"TC-{max(numbers, default=0) + 1:03d}"
-        level = "unit" if visible else "unit, held out"
+        level = "unit" if is_open else "unit, held out"
         lines = HeldOutLines(files, add=((contract, found.command),), level=level)
         prefixes = project.settings.build.id_prefixes
         data = write_held_out(reading.data, task.id, lines, prefixes)

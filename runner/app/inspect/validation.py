@@ -12,7 +12,7 @@ from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, 
 from runner.config.stack import detect_stack
 from runner.context import skills, tree
 from runner.errors import ExitCode
-from runner.held_out.store import needs_author
+from runner.held_out.part import needs_author
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.lazy_dataclass import dataclass
@@ -140,8 +140,7 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
     named = [
         task
         for task in reading.plan.tasks
-        if task.test_author
-        and needs_author(task, project.held_out.store)
+        if needs_author(task)
         and task.status is not Status.DONE
         and all(states.get(one) is Status.DONE for one in task.depends_on)
     ]

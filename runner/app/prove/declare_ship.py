@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,11 +18,10 @@ from runner.app.prove.prove_again import (
     verify_all,
 )
 from runner.app.prove.publish import last_verification
-from runner.app.prove.verified_tree import find_unverified_tasks
+from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.app.prove.verify_done import stale_what_fails
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import MUTATION
-from runner.journal.grading import grades_of
 from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -40,7 +38,6 @@ from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
 from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
 from runner.run.proof.unverified_bytes import never_made
-from runner.run.waivers import stands
 from runner.text.display import display
 from runner.text.wording import join_few, plural
 
@@ -223,8 +220,8 @@ def _verify_tree(
     project, known = session.project, session.journal.state.verified_tree
     if _is_verified(project, session.repository, subjects, known):
         say("this tree was already verified")
-        stand = partial(stands, project.root)
-        return last_verification(project), grades_of(tasks, states, stand), None
+        grades = grades_in(project, tasks, session.journal.state, found={})
+        return last_verification(project), grades, None
     verified, event = verify_all(
         project, session.repository, subjects, session.own_documents, say=say
     )

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import runner
 from runner import effects
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
+from runner.model.words import NOT_VERIFIED_HERE
 from runner.text.display import display
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from runner.app.build import discovered_gates
     from runner.journal import grading
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Digest, Graded
     from runner.model.task import PlannedTask
     from runner.project import Project
@@ -114,7 +116,27 @@ def grades_in(
         found = find_unverified_tasks(project, tasks, state, repository)
     whys = {id_: one.why for id_, one in found.items()}
     states = state.states_of(task.id for task in tasks)
-    return grading.grades_of(tasks, states, partial(waivers.stands, project.root), whys)
+    grades = grading.grades_of(tasks, states, partial(waivers.stands, project.root), whys)
+    for id_, graded in grades.items():
+        unrun = _find_unrun(project, states[id_])
+        grades[id_] = graded._replace(gaps=(*graded.gaps, *unrun)) if unrun else graded
+    return grades
+
+
+def _find_unrun(project: Project, known: TaskState) -> Collection[str]:
+    """Return the held-out contracts whose files neither landed nor are on this machine."""
+    files = known.held_out
+    missing = (one for one, path, digest in files if not _is_here(project, known.id, path, digest))
+    return dict.fromkeys(f"{one} {NOT_VERIFIED_HERE}" for one in missing)
+
+
+def _is_here(project: Project, task_id: str, path: str, digest: Digest) -> bool:
+    if (project.root / path).exists():
+        return True
+    try:
+        return project.held_out.store.digest_of(task_id, path) == digest
+    except RunnerError:  # a commit's trailers may name anything as a path
+        return False
 
 
 def _look(project: Project, path: str) -> list[int]:

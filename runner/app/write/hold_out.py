@@ -14,6 +14,7 @@ from runner.app.write.workplace import Workplace
 from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.held_out.git_blobs import find_blob
+from runner.held_out.part import list_visible
 from runner.held_out.store import FileRecord, make_store_id
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, HeldOutFile, Severity, Status, digest_of
@@ -153,6 +154,7 @@ class _Move:
         self.before = project.plan_bytes
         self.tasks = _read_tasks(project)
         self.task = self.tasks[find_id(asked.task, list(self.tasks))]
+        self.visible = {one.path for one in list_visible(self.task)}
         self.store = project.held_out.store
         self.remarks: list[Finding] = []
 
@@ -281,7 +283,7 @@ class _Move:
                 for one in scan_file(content, path).findings
                 if one.severity != "low"  # an assertion is one of these
             )
-        if self.asked.copy or not content:
+        if self.asked.copy or not content or path in self.visible:
             return self.asked.copy
         place = find_blob(self.repository, path, content)
         if place and self.task.status is not Status.DONE:
@@ -340,10 +342,11 @@ class _Move:
         """The plan with the lines of these files; raises RunnerError for one with mistakes."""
         files = {one.path: one.digest for one in self.task.held_out_files}
         files |= {path: digest_of(content) for path, content in contents.items()}
-        mark = self._find_contracts(contents)
+        stay = self.visible.issuperset(contents) and not self.asked.contract
+        mark = set() if stay else self._find_contracts(contents)
         add = self._new_contract()
         held = {one.id for one in self.task.held_out_contracts} | mark | {id_ for id_, _ in add}
-        if not held:
+        if not (held or stay):
             first = next(iter(contents))
             raise RunnerError(
                 f"{self.task.id} has no test contract for these files",
@@ -365,7 +368,7 @@ class _Move:
         mark = set()
         for test in self.task.test_contracts:
             named = set(paths_in(test.command))
-            if test.held_out or not any(names_file(test.command, path) for path in contents):
+            if test.held_out or not any(names_file(test.command, path) for path in moved):
                 continue
             others = sorted(named - moved)
             if others or test.fails:
@@ -473,9 +476,10 @@ def drop_held_out(project: Project, typed: str, files: Sequence[str], reason: st
     rest = tuple(one for path, one in known.items() if path not in paths)
     gone = frozenset(
         test.id
-        for test in task.held_out_contracts
-        if not any(names_file(test.command, one.path) for one in rest)
-        and (not rest or any(names_file(test.command, path) for path in paths))
+        for test in task.test_contracts
+        if (test.held_out or list_visible(task))
+        and not any(names_file(test.command, one.path) for one in rest)
+        and ((test.held_out and not rest) or any(names_file(test.command, path) for path in paths))
     )
     before = project.plan_bytes
     prefixes = project.settings.build.id_prefixes

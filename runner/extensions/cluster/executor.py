@@ -405,7 +405,7 @@ class ClusterRemote:
         outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)
-        if outcome.is_good and assignment.held_out:
+        if outcome.is_good and (assignment.held_out or assignment.author_tests.files):
             outcome = prove_here(assignment, site, outcome)
         return review_again(assignment, site, outcome)
 

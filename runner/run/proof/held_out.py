@@ -121,14 +121,17 @@ def weigh_visible(
 
 
 def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """Return the outcome of a worker elsewhere with the held-out proof, which runs at home.
+    """Return the outcome of a worker elsewhere with what runs at home: held-out tests, mutants.
 
-    The files never leave this machine. The worker's processes have ended by now.
+    Held-out files never leave this machine. The worker's processes have ended by now.
     """
+    proven = TaskProof(proofs=outcome.proofs)
+    if not assignment.held_out:
+        weigh_visible(assignment, site, outcome, proven)  # for its mutants: its rows are known
+        return outcome
     if site.held_out is not None and assignment.implementer is not None:
         store = site.held_out.store
         store.note_attempt(assignment.task.id, _digests(assignment), enclosed=outcome.enclosed)
-    proven = TaskProof(proofs=outcome.proofs)
     found = prove_held_out(assignment, site, outcome, proven)
     refused = any(one.refuses for one in found.findings)
     missing = any(one.check == MISSING for one in found.findings)
