@@ -199,7 +199,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
     except GitTimeoutError as error:
         raise RunnerError(
             f"{signing.program} did not sign the commit within {seconds:g} s and was stopped",
-            hint="unlock your signing key or its agent, or raise git.sign_seconds; then run again",
+            hint="unlock the key, or raise git.sign_seconds in your own settings; then run again",
             code=ExitCode.PERSON,
         ) from error
     if answer.exit:
