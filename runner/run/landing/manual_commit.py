@@ -36,7 +36,7 @@ else:
     index_lock = lazy_module("runner.repo.index_lock")
 
 _SHOWN = 5
-_CARRIED = "chore(runner): carry what waits above a person's commit\n"
+_CARRIED = "chore(runner): move held work onto a person's commit\n"
 
 
 @dataclass(frozen=True, slots=True)
