@@ -1,9 +1,11 @@
-"""Name, after a test run, each message of the product that `make messages` does not list.
+"""Fail a test run in which the product makes a message that `make messages` does not list.
 
-Each worker of pytest-xdist records the texts of errors and findings; at the end they are compared
-with the texts in the code. A run without workers is not checked: reading all code takes seconds.
+The texts of errors, findings and problems of the plan are recorded, and compared with the texts in
+the code at the end. A run without workers of pytest-xdist is compared only with RECORD_MESSAGES=1:
+reading all code takes ten seconds.
 """
 
+import os
 import re
 import sys
 
@@ -12,45 +14,49 @@ import pytest
 
 from runner.errors import RunnerError
 from runner.model import Finding
+from runner.plan.diagnostic import Problem
 
-HOLE = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
-WORD = re.compile(r"[A-Za-z]{2,}")
+SAMPLES = (RunnerError(""), Finding("", ""), Problem("", "", 1, 1))
+"""One of each class: the first call of a lazy dataclass replaces its `__init__`."""
 CODE = str(messages.ROOT / "runner") + "/"
-NOT_CHECKED = (
-    "app/build/command_batch.py",
-    "app/build/saved_file.py",
-    "app/gate/gate_report.py",
-    "app/prove/publish.py",
-    "app/write/hold_out.py",
-    "commands/parser.py",
-    "config/merge_layers.py",
-    "extensions/bridge/forge.py",
-    "model/codec.py",
-    "project.py",
-    "text/wording.py",
-    "writes/compile_check.py",
-    "writes/project_compile.py",
-    "writes/sast_report.py",
-)
-"""Files that repeat what another tool prints, or join a message from single words."""
-RECORDED = pytest.StashKey[set[tuple[str, str]]]()
+FOREIGN = {
+    "app/gate/gate_report.py:_find_places": "the tests of the repository",
+    "cli.py:_finish_cut_off_landing": "the operating system",
+    "commands/parser.py:error": "argparse",
+    "run/attempt.py:_give_up": "the implementer, which says why it cannot do the task",
+    "writes/compile_check.py:_finding": "parsers of Python, JSON, TOML, YAML and JavaScript",
+    "writes/project_compile.py:_at": "compilers",
+    "writes/sast_report.py:_refusal": "scanners",
+}
+"""Functions that repeat the words of another program, and of which."""
+SHORT = 3
+"""Letters of a word that says nothing alone, such as `the`."""
+RECORDED = pytest.StashKey[dict[tuple[str, str], str]]()
 
 
 def find_unknown(recorded):
     """Return the recorded (place, text) pairs whose text no literal of the product can make."""
-    patterns = []
-    for one in messages.messages():
-        pieces = HOLE.split(one.text)
-        words = len(WORD.findall(" ".join(pieces)))
-        if words > 1 or WORD.match(pieces[0].lstrip("-")):
-            start = "" if words > 1 else r"\A"
-            pattern = re.compile(start + ".*?".join(map(re.escape, pieces)), re.DOTALL)
-            patterns.append((max(pieces, key=len).strip(), pattern))
+    patterns = [one for one in map(_make_pattern, messages.messages()) if one is not None]
     return [
         (place, text)
         for place, text in sorted(recorded)
         if not any(piece in text and pattern.search(text) for piece, pattern in patterns)
     ]
+
+
+def _make_pattern(message):
+    """Return the longest literal piece of a message and its pattern; None for too few words."""
+    pieces = messages.HOLE.split(message.text)
+    words = [messages.WORD.findall(piece) for piece in pieces]
+    is_alone = sum(map(len, words)) == 1
+    if is_alone and not messages.WORD.match(pieces[0].lstrip("-")):
+        return None
+    is_scattered = max(map(len, words)) == 1
+    if is_scattered and all(len(word) <= SHORT for found in words for word in found):
+        return None  # such as `the {name} of {other}`
+    start = r"\A" if is_alone else ""
+    pattern = re.compile(start + ".*?".join(map(re.escape, pieces)), re.DOTALL)
+    return max(pieces, key=len).strip(), pattern
 
 
 def _record(made, recorded):
@@ -60,35 +66,40 @@ def _record(made, recorded):
         first(self, *given, **named)
         frame = sys._getframe(1)
         file = frame.f_code.co_filename.removeprefix(CODE)
-        if file != frame.f_code.co_filename and file not in NOT_CHECKED:
-            place = f"runner/{file}:{frame.f_lineno}"
-            texts = (" ".join(str(text).split()) for text in (self.message, self.hint))
-            recorded.update((place, text) for text in texts if " " in text)
+        is_ours = file != frame.f_code.co_filename
+        if is_ours and f"{file}:{frame.f_code.co_name}" not in FOREIGN:
+            test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+            for text in (" ".join(str(one).split()) for one in (self.message, self.hint)):
+                if " " in text:
+                    recorded.setdefault((f"runner/{file}:{frame.f_lineno}", text), test)
 
     made.__init__ = __init__
 
 
 def pytest_configure(config):
-    recorded = config.stash[RECORDED] = set()
-    if hasattr(config, "workeroutput"):
-        _record(RunnerError, recorded)
-        _record(Finding, recorded)
+    recorded = config.stash[RECORDED] = {}
+    if hasattr(config, "workeroutput") or os.environ.get("RECORD_MESSAGES"):
+        for sample in SAMPLES:
+            _record(type(sample), recorded)
 
 
 def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["messages"] = sorted(session.config.stash[RECORDED])
-        return
     recorded = session.config.stash[RECORDED]
-    session.config.stash[RECORDED] = set(recorded and find_unknown(recorded))
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["messages"] = [[*key, test] for key, test in recorded.items()]
+    elif recorded:
+        unknown = find_unknown(recorded)
+        session.config.stash[RECORDED] = {key: recorded[key] for key in unknown}
+        if unknown and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    found = getattr(node, "workeroutput", {}).get("messages", ())
-    node.config.stash[RECORDED] |= {tuple(one) for one in found}
+    for place, text, test in getattr(node, "workeroutput", {}).get("messages", ()):
+        node.config.stash[RECORDED].setdefault((place, text), test)
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    for place, text in sorted(config.stash[RECORDED]):
-        terminalreporter.line(f"{place}: not listed by `make messages`: {text}", red=True)
+    for (place, text), test in sorted(config.stash[RECORDED].items()):
+        terminalreporter.line(f"{place}: not listed by `make messages`: {text} ({test})", red=True)

@@ -1,8 +1,9 @@
 """List the messages of the product: `make messages` prints `path:line<TAB>kind<TAB>text`, sorted.
 
 A message is a literal that reaches an error, a finding, a question, a hint, the help or the output.
-A value within an f-string is shown as `{name}`. A name is followed to the literals that its own
-file assigns to it, a call to those that a function of the same file returns or yields.
+A value within an f-string is shown as `{name}`. A name is followed to the literals that are
+assigned to it, a call to those that its function returns or yields, and a parameter to what calls
+pass for it; all of these also through imports.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import ast
 import re
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parent.parent
 KINDS = {
@@ -23,6 +27,11 @@ KINDS = {
     "print": re.compile(r"_?(?:print|say|tell|note|warning|put|patience)"),
 }
 """Kinds of a message by the name of the function or class that takes it."""
+NAMES = {
+    "hint": "hint",
+    **dict.fromkeys(("message", "why", "reason", "note", "__str__"), "finding"),
+}
+"""Kinds of what is assigned to a name, or returned by a function of it."""
 BY_KEYWORD = {
     **dict.fromkeys(("hint", "hints"), "hint"),
     **dict.fromkeys(("help", "summary", "examples", "description"), "help"),
@@ -30,6 +39,32 @@ BY_KEYWORD = {
     **dict.fromkeys(("note", "text"), "print"),
     "question": "question",
 }
+
+
+ADDING = ("append", "appendleft", "extend", "insert")
+"""Methods that add a part to a list."""
+OF_PATTERN = re.compile(r"compile|lazy_pattern|regex|search|(?:full)?match|find\w*|index|subn?")
+"""Calls that take or have a pattern, which is not shown."""
+OF_TEXT = re.compile(r"r?partition|r?split|replace|(?:starts|ends)with|remove(?:pre|suf)fix|encode")
+"""Methods of a text whose arguments are not shown."""
+NOT_PROSE = re.compile(r"\\[ABSZbdswnt]|\(\?[:!<=Pim]|</|/>|\[\^|[\ud800-\udfff]")
+"""In a pattern or in markup."""
+
+
+HOLE = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
+"""A value in the text of a message."""
+WORD = re.compile(r"[A-Za-z]{2,}")
+LEAVES = (
+    ast.Constant,
+    ast.Name,
+    ast.expr_context,
+    ast.operator,
+    ast.cmpop,
+    ast.boolop,
+    ast.unaryop,
+)
+PARTED = (ast.JoinedStr, ast.BinOp)
+"""Texts of which a literal is a part."""
 
 
 class Message(NamedTuple):
@@ -42,9 +77,14 @@ class Message(NamedTuple):
 
 
 def text_of(node: ast.AST) -> str:
-    """Return the text of a literal or f-string, `{name}` for each value; empty for other nodes."""
+    """Return the text of a literal, an f-string or a sum of them, `{name}` for each value.
+
+    Empty for other nodes.
+    """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.BinOp):
+        return "".join(text_of(one) or f"{{{ast.unparse(one)}}}" for one in (node.left, node.right))
     parts = node.values if isinstance(node, ast.JoinedStr) else ()
     return "".join(
         f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else text_of(part)
@@ -58,89 +98,218 @@ def kind_of(call: ast.Call) -> str:
     return next((kind for kind, names in KINDS.items() if names.fullmatch(name)), "")
 
 
-class Reached:
-    """The literals of one file that reach a message."""
+def parts_of(node: ast.AST) -> list[ast.AST]:
+    """Return the expressions within a node whose texts are shown with it."""
+    if isinstance(node, ast.Call):
+        method = getattr(node.func, "attr", "")
+        name = method or getattr(node.func, "id", "")
+        if OF_PATTERN.fullmatch(name):
+            return []
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        if OF_TEXT.fullmatch(method):
+            return [*owner]
+        return [*owner, *node.args[method == "get" :], *(one.value for one in node.keywords)]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Subscript):
+        return [node.value]
+    if isinstance(node, (ast.Compare, ast.Attribute)):
+        return []
+    children = [
+        one for one in ast.iter_child_nodes(node) if isinstance(one, (ast.expr, ast.comprehension))
+    ]
+    pieces = (ast.Constant, *PARTED) if isinstance(node, PARTED) else ()
+    return [one for one in children if not isinstance(one, pieces)]
 
-    def __init__(self, tree: ast.Module) -> None:
-        self.values: dict[str, list[ast.AST]] = {}
-        self.found: dict[ast.AST, str] = {}
-        for node in ast.walk(tree):
-            self.read_values(node)
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        for node in calls:
-            for one in node.args if (kind := kind_of(node)) else ():
-                self.follow(one, kind)
-            for keyword in node.keywords:
-                if keyword.arg in BY_KEYWORD:
-                    self.follow(keyword.value, BY_KEYWORD[keyword.arg])
-        for name in ("message", "hint"):
-            for value in self.values.get(name, ()):
-                self.follow(value, BY_KEYWORD[name])
-        self.follow_parameters(tree, calls)
 
-    def read_values(self, node: ast.AST) -> None:
-        """Keep what is assigned to a name, and what a function returns or yields."""
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value:
-            for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                self.values.setdefault(getattr(to, "id", ""), []).append(node.value)
-        elif isinstance(node, ast.FunctionDef):
-            given = [one for one in ast.walk(node) if isinstance(one, (ast.Return, ast.Yield))]
-            self.values.setdefault(node.name, []).extend(one.value for one in given if one.value)
+class Scope(NamedTuple):
+    """A file, and the classes and functions around a node."""
 
-    def follow_parameters(self, tree: ast.Module, calls: list[ast.Call]) -> None:
-        """Follow a parameter that reaches a message to what the same file calls its function with.
+    path: str
+    names: tuple[str, ...] = ()
 
-        A class stands for its `__init__`, or for its fields.
-        """
-        for owner in ast.walk(tree):
-            if isinstance(owner, ast.ClassDef):
-                fields = [one.target.id for one in owner.body if isinstance(one, ast.AnnAssign)]
-                self.follow_arguments(owner.name, fields, BY_KEYWORD, calls)
-            for function in ast.iter_child_nodes(owner):
-                if not isinstance(function, ast.FunctionDef):
-                    continue
-                kinds = {
-                    node.id: self.found[node]
-                    for node in ast.walk(function)
-                    if isinstance(node, ast.Name) and node in self.found
-                }
-                name = owner.name if function.name == "__init__" else function.name
-                given = [one.arg for one in function.args.args if one.arg != "self"]
-                self.follow_arguments(name, given, kinds, calls)
 
-    def follow_arguments(
-        self, name: str, parameters: list[str], kinds: dict[str, str], calls: list[ast.Call]
+Value = tuple[Scope, ast.AST]
+
+
+class Code:
+    """All code of the product, and the literals in it that reach a message."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self.values: dict[tuple[Scope, str], list[Value]] = {}
+        self.returned: dict[tuple[str, str], list[Value]] = {}
+        self.parameters: dict[Scope, list[str]] = {}
+        self.every_call: list[tuple[Scope, ast.Call]] = []
+        self.calls: dict[tuple[str, str], list[tuple[Scope, ast.Call]]] = {}
+        self.defined: dict[str, set[str]] = {}
+        self.imported: dict[tuple[str, str], tuple[str, str]] = {}
+        self.found: dict[ast.AST, tuple[str, str]] = {}
+        self.passed: set[tuple[str, str, str]] = set()
+        self.waiting: list[tuple[Scope, ast.AST, str]] = []
+        self.paths = {path.relative_to(ROOT).as_posix() for path in paths}
+        for path in sorted(self.paths):
+            self.read(Scope(path), ast.parse((ROOT / path).read_text("utf-8")))
+        for scope, call in self.every_call:
+            self.calls.setdefault(self.resolve(scope, call.func), []).append((scope, call))
+        self.start()
+        while self.waiting:
+            self.follow(*self.waiting.pop())
+
+    # --- one pass over the files ------------------------------------------------------
+
+    def read(self, scope: Scope, node: ast.AST) -> None:
+        """Keep the imports, values, parameters and calls below a node."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, LEAVES):
+                continue
+            inside = scope
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                inside = Scope(scope.path, (*scope.names, child.name))
+                self.defined.setdefault(child.name, set()).add(scope.path)
+                self.read_parameters(inside, child)
+            elif isinstance(child, ast.ImportFrom):
+                for alias in child.names:
+                    key = (scope.path, alias.asname or alias.name)
+                    self.imported[key] = self.find_module(child.module or "", alias.name)
+            elif isinstance(child, ast.Call):
+                self.every_call.append((scope, child))
+            self.read_values(scope, child)
+            self.read(inside, child)
+
+    def read_parameters(
+        self, inside: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     ) -> None:
-        """Collect what the calls of a function or class give to the parameters of these kinds."""
-        for call in calls:
-            if name == getattr(call.func, "attr", getattr(call.func, "id", "")):
-                passed = dict(zip(parameters, call.args, strict=False))
-                passed |= {one.arg: one.value for one in call.keywords}
-                for parameter, value in passed.items():
-                    if parameter in kinds:
-                        self.follow(value, kinds[parameter])
+        """Keep the parameters of a function; the fields of a class are its parameters."""
+        if isinstance(node, ast.ClassDef):
+            fields = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
+            self.parameters[inside] = [getattr(one, "id", "") for one in fields]
+            return
+        given = node.args
+        names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        self.parameters[inside] = names
+        filled = given.args[len(given.args) - len(given.defaults) :]
+        defaults = zip(
+            (*filled, *given.kwonlyargs), (*given.defaults, *given.kw_defaults), strict=False
+        )
+        for one, value in defaults:
+            if value is not None:
+                self.values.setdefault((inside, one.arg), []).append((inside, value))
 
-    def follow(self, node: ast.AST, kind: str) -> None:
+    def find_module(self, module: str, name: str) -> tuple[str, str]:
+        """Return the file and the name in it that an import brings; no name for a whole module."""
+        for dotted, inner in ((f"{module}.{name}", ""), (module, name)):
+            file = dotted.replace(".", "/")
+            for path in (f"{file}.py", f"{file}/__init__.py"):
+                if path in self.paths:
+                    return path, inner
+        return "", name
+
+    def read_values(self, scope: Scope, node: ast.AST) -> None:
+        """Keep what is assigned or added to a name, and what a function returns or yields."""
+        pairs: list[tuple[ast.AST, ast.AST]] = []
+        if isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign)) and node.value:
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.Assign):
+            pairs = [(target, node.value) for target in node.targets]
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            pairs = [(node.target, node.iter)]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ADDING and node.args:
+            pairs = [(node.func.value, node.args[-1])]  # type: ignore[attr-defined]
+        elif isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value:
+            key = (scope.path, scope.names[-1])
+            self.returned.setdefault(key, []).append((scope, node.value))
+        for target, value in pairs:
+            for one in ast.walk(target):
+                if isinstance(one, ast.Name):
+                    self.values.setdefault((scope, one.id), []).append((scope, value))
+
+    def resolve(self, scope: Scope, node: ast.AST) -> tuple[str, str]:
+        """Return the file and the name in it that a name or an attribute stands for.
+
+        An attribute of a value, not of a module, stands for a method of the same file, or of the
+        one file that defines it.
+        """
+        if isinstance(node, ast.Name):
+            return self.imported.get((scope.path, node.id), (scope.path, node.id))
+        if not isinstance(node, ast.Attribute):
+            return "", ""
+        if isinstance(node.value, ast.Name):
+            path, name = self.imported.get((scope.path, node.value.id), ("", ""))
+            if path and not name:
+                return path, node.attr
+        paths = self.defined.get(node.attr, set())
+        path = next(iter(paths)) if len(paths) == 1 else scope.path
+        return path, node.attr
+
+    # --- from messages to literals ----------------------------------------------------
+
+    def start(self) -> None:
+        """Begin with what calls and names of a message hold."""
+        for scope, call in self.every_call:
+            kind = kind_of(call)
+            self.waiting += ((scope, one, kind) for one in call.args if kind)
+            for keyword in call.keywords:
+                if keyword.arg in BY_KEYWORD:
+                    self.waiting.append((scope, keyword.value, BY_KEYWORD[keyword.arg]))
+        named = [(key[1], values) for key, values in (*self.values.items(), *self.returned.items())]
+        for name, values in named:
+            if name in NAMES:
+                self.waiting += ((scope, value, NAMES[name]) for scope, value in values)
+        for scope, fields in list(self.parameters.items()):
+            for name in fields:
+                if name in BY_KEYWORD and scope.names[-1][:1].isupper():
+                    self.follow_parameter(scope, name, BY_KEYWORD[name])
+
+    def follow_parameter(self, scope: Scope, parameter: str, kind: str) -> None:
+        """Follow a parameter to what calls of its function or class pass for it."""
+        names = [one for one in self.parameters[scope] if one not in ("self", "cls")]
+        owner = scope.names[-2] if scope.names[-1] == "__init__" else scope.names[-1]
+        if (scope.path, owner, parameter) in self.passed:
+            return
+        self.passed.add((scope.path, owner, parameter))
+        for inside, call in self.calls.get((scope.path, owner), ()):
+            given = dict(zip(names, call.args, strict=False))
+            given |= {one.arg: one.value for one in call.keywords if one.arg}
+            if parameter in given:
+                self.waiting.append((inside, given[parameter], kind))
+
+    def follow_name(self, scope: Scope, name: str, kind: str) -> None:
+        """Follow a name to its values, from the innermost function outwards."""
+        for depth in range(len(scope.names), -1, -1):
+            around = Scope(scope.path, scope.names[:depth])
+            values = self.values.get((around, name), ())
+            self.waiting += ((inside, value, kind) for inside, value in values)
+            if is_parameter := name in self.parameters.get(around, ()):
+                self.follow_parameter(around, name, kind)
+            if values or is_parameter:
+                return
+        path, there = self.imported.get((scope.path, name), ("", ""))
+        values = self.values.get((Scope(path), there), ())
+        self.waiting += ((inside, value, kind) for inside, value in values)
+
+    def follow(self, scope: Scope, node: ast.AST, kind: str) -> None:
         """Collect the literals that a message is made of."""
         if node in self.found:
             return
-        self.found[node] = kind
-        if name := getattr(node, "id", getattr(getattr(node, "func", None), "id", "")):
-            for value in self.values.get(name, ()):
-                self.follow(value, kind)
-        for child in ast.iter_child_nodes(node):
-            piece = isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)
-            if not piece and not isinstance(child, ast.Compare):
-                self.follow(child, kind)
+        self.found[node] = (scope.path, kind)
+        if isinstance(node, ast.Name):
+            self.follow_name(scope, node.id, kind)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+            place = self.resolve(scope, getattr(node, "func", node))
+            constants = self.values.get((Scope(place[0]), place[1]), ())
+            for inside, value in (*self.returned.get(place, ()), *constants):
+                self.waiting.append((inside, value, kind))
+        self.waiting += ((scope, part, kind) for part in parts_of(node))
 
 
 def messages() -> list[Message]:
-    """Return every message of at least two words, in order of place."""
-    found = set()
-    for path in (ROOT / "runner").rglob("*.py"):
-        for node, kind in Reached(ast.parse(path.read_text("utf-8"))).found.items():
-            if " " in (text := " ".join(text_of(node).split())):
-                found.add(Message(path.relative_to(ROOT).as_posix(), node.lineno, kind, text))
+    """Return every message with a blank and a word of its own, in order of place."""
+    found = {
+        Message(path, node.lineno, kind, text)
+        for node, (path, kind) in Code((ROOT / "runner").rglob("*.py")).found.items()
+        if " " in (text := " ".join(text_of(node).split()))
+        if WORD.search(HOLE.sub("", text)) and not NOT_PROSE.search(text)
+    }
     return sorted(found)
 
 

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from message_recorder import find_unknown
 
 ROOT = Path(__file__).parent.parent
 OLD = (
@@ -75,9 +74,3 @@ def texts():
 @pytest.mark.parametrize("old", OLD)
 def test_an_old_text_is_nowhere(old, texts):
     assert [path for path, text in texts.items() if old in text] == []
-
-
-def test_a_text_that_no_literal_of_the_product_makes_is_unknown():
-    known = ("runner/a.py:1", "TASK-002 depends on unknown task TASK-009")
-    unknown = ("runner/a.py:2", "the books of TASK-002 stand open")
-    assert find_unknown({known, unknown}) == [unknown]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.app.build import (
         beside_run,
         build_branch,
-        outlook,
+        forecast,
         run_reports,
         saved_file,
         task_trial,
@@ -42,7 +42,7 @@ else:
     build_branch = lazy_module("runner.app.build.build_branch")
     diff_view = lazy_module("runner.report.diff_view")
     documents = lazy_module("runner.report.documents")
-    outlook = lazy_module("runner.app.build.outlook")
+    forecast = lazy_module("runner.app.build.forecast")
     run_reports = lazy_module("runner.app.build.run_reports")
     saved_file = lazy_module("runner.app.build.saved_file")
     summary = lazy_module("runner.report.summary")
@@ -149,10 +149,10 @@ def _show_preview(
     """Say what would happen, and save it where that was asked for."""
     seen = preview(project, request, console)
     if given.json:
-        print(outlook.forecast_document(project, seen.foresight), end="")
+        print(forecast.forecast_document(project, seen.foresight), end="")
     else:
         tasks = {task.id: task for task in seen.reading.plan.tasks}
-        print("\n".join(outlook.forecast_lines(project, seen.foresight, tasks)))
+        print("\n".join(forecast.forecast_lines(project, seen.foresight, tasks)))
     if given.plan_out:
         file = Path.cwd() / given.plan_out
         saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)

@@ -239,7 +239,7 @@ class _Reader:
         """The same text. What stands deep in a line stands in each text around it, too."""
         self._letters += len(text)
         if self._letters > _MOST_LETTERS:
-            raise ValueError("more than can be taken apart")
+            raise ValueError("the command line is too long to analyse")
         return text
 
 

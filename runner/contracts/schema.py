@@ -115,8 +115,8 @@ try {
     const both = ['output', 'input'].map((io) => withoutEcho(say(schema, { io, ...how })));
     finish({ schemas: both, by: 'zod' });
   } else if (older) {
-    const said = older.zodToJsonSchema(schema, { $refStrategy: 'root' });
-    finish({ schemas: [said], by: 'zod-to-json-schema' });
+    const made = older.zodToJsonSchema(schema, { $refStrategy: 'root' });
+    finish({ schemas: [made], by: 'zod-to-json-schema' });
   } else {
     throw new Error('this zod cannot export JSON Schema: npm install zod@4, or zod-to-json-schema '
       + 'with zod 3');

@@ -151,7 +151,7 @@ def _load_one(name: str) -> Extension:
         raise RunnerError(
             f"extension {name!a} cannot be loaded: {error}",
             where=found.value,
-            hint="fix or update it, or remove it from build.extensions in your settings",
+            hint="fix or update it, or remove it from build.extensions in your own settings",
         ) from error
     if not isinstance(extension, Extension):
         raise RunnerError(f"extension {name!a} is not an Extension object", where=found.value)

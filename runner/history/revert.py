@@ -267,7 +267,7 @@ def plan_undo(
         changes=changes,
         message=build_message(
             f"revert({id_}): undo {landed[0].commit[:12]}",
-            f"Takes back what {id_} changed in {commits}{because}.",
+            f"Reverts what {id_} changed in {commits}{because}.",
             ((UNDOES, id_), (PROJECT, name_project(repository.prefix))),
         ),
         note=f"undone{because}",

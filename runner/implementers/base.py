@@ -160,7 +160,7 @@ class Implementer(Protocol):
         """Whether it is an agent program or a model: planned first, sandboxed, few at once."""
 
     def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
-        """Change `bench.place.tree` as the brief asks."""
+        """Change `context.place.tree` as the brief asks."""
 
 
 @dataclass(frozen=True, slots=True)

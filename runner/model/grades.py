@@ -29,7 +29,7 @@ class Grade(StrEnum):
 NOTHING = "nothing proves it"
 STATIC_ALONE = "lint, types and builds alone prove nothing"
 CANNOT_FAIL = "nothing showed that its proof can fail"
-BY_HAND = "a person's word"
+BY_HAND = "marked DONE by a person"
 """Why a task is unproven, where nobody gave a reason."""
 
 DOCUMENTS = "only documents"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.repo.foreign_address import clone_address, find_branches, update_mirror
 from runner.repo.git import StoppedError
 from runner.repo.push import address_of, lay_apart
 from runner.repo.remote import Move, OwnGit, Remote, Swap
+from runner.repo.remote_address import clone_address, find_branches, update_mirror
 from runner.repo.tree_files import walk
 
 if TYPE_CHECKING:

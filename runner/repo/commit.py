@@ -20,7 +20,7 @@ from runner.lazy_pattern import regex
 from runner.repo.git import GitTimeoutError, quote_path, raw
 from runner.repo.head import find_head, read_head
 from runner.repo.objects import DURABLE
-from runner.repo.trailers import FILES, SAID, parse_message
+from runner.repo.trailers import FILES, STATEMENTS, parse_message
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
     except GitTimeoutError as error:
         raise RunnerError(
             f"{signing.program} did not sign the commit within {seconds:g} s and was stopped",
-            hint="unlock your signing key or its agent, or raise git.sign_seconds; then run again",
+            hint="unlock the key, or raise git.sign_seconds in your own settings; then run again",
             code=ExitCode.PERSON,
         ) from error
     if answer.exit:
@@ -257,7 +257,7 @@ def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequenc
     # Ended by NUL, which no path holds: two lists of files never read the same.
     for path, (mode, sha) in sorted(files.items()):
         digest.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
-    for name in SAID:
+    for name in STATEMENTS:
         for value in trailers.get(name, ()):
             digest.update(f"{name}: {value}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{digest.hexdigest()}"

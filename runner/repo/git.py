@@ -398,7 +398,7 @@ def _name_packages() -> None:
     if "git" in sys.modules:
         return
     if which("git") is None:
-        raise ImportError("neither can be missing: GitPython and git")
+        raise ImportError("git is not on PATH")
     name_package("git")
     name_package("gitdb")
 

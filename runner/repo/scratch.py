@@ -341,7 +341,7 @@ class Scratch:
             if tells_changes(self.slot):
                 os.link(self._git_folder / "index", index)
         except OSError as error:
-            message = "the scratch slot was damaged while the task ran"
+            message = "the scratch slot was damaged while the task ran: run again"
             raise RunnerError(message, where=str(self.slot)) from error
         git = self._on("index.work")
         if not index.exists():  # an index that says nothing of times: git reads every file
@@ -456,7 +456,7 @@ class Pool:
                 folder = self.folder / str(number)
                 effects.make_folder(folder, mode=0o700)
                 return Slot(number, folder, lock, self._held)
-        raise RunnerError("every scratch slot is in use by another process", where=str(self.folder))
+        raise RunnerError("all scratch slots are in use; wait for one", where=str(self.folder))
 
     def _lock(self, number: int) -> int | None:
         """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""

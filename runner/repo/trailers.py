@@ -39,7 +39,7 @@ NAMES = (
 )
 """The trailers of this house, in the order they stand."""
 
-SAID = (*(name for name in NAMES if name != FILES), UNDOES, RESTORES, CHECKPOINT)
+STATEMENTS = (*(name for name in NAMES if name != FILES), UNDOES, RESTORES, CHECKPOINT)
 """The trailers that a digest of files covers. Others may be added to a message."""
 _ABOUT = frozenset(("Task", "Checked", WAIVED, UNDOES, RESTORES))
 """Each message of the runner has one of these."""
@@ -429,7 +429,7 @@ def _find_blocks(message: str) -> list[tuple[int, list[str]]]:
         trailer = line[lead:].rstrip()
         match = _TRAILER.fullmatch(trailer)
         name = match[1] if match else ""
-        is_ours = name == FILES or name in SAID
+        is_ours = name == FILES or name in STATEMENTS
         if not is_ours or lead != at or (name == "Task" and any(map(_is_task, lines))):
             at, lines = lead, []
         if is_ours:

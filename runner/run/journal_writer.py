@@ -282,5 +282,5 @@ class MemoryJournal:
 
 
 def rehearse(state: RunState) -> JournalWriter:
-    """A ledger over `state` that writes nowhere."""
+    """Return a journal over `state` that writes nowhere."""
     return JournalWriter(MemoryJournal(state.seq), state)

@@ -196,7 +196,7 @@ class FormInput:
         """One text. Raises RunnerError where it is none, is missing, or is too long."""
         value = self.fields.get(name, "")
         if not isinstance(value, str) or not _is_text(value):
-            raise RunnerError(f"{name} must be a text")
+            raise RunnerError(f"{name} must be text")
         if len(value) > most:
             raise RunnerError(f"{name} has more than {most} characters")
         if needed and not value.strip():
@@ -211,7 +211,7 @@ class FormInput:
         if not isinstance(value, list) or not all(
             isinstance(one, str) and _is_text(one) for one in value
         ):
-            raise RunnerError(f"{name} must be a list of texts")
+            raise RunnerError(f"{name} must be a list of strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:

@@ -356,7 +356,7 @@ def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready,
 _LOADED = (
     "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
     "print(code, len(sys.modules.keys() - bare), sorted({'pydantic', 'networkx', 'markdown_it',"
-    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.unmade_parts'}"
+    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.unresolved_references'}"
     " & set(sys.modules)))"
 )
 MOST_MODULES_OF_A_CHECK = 508

@@ -43,9 +43,9 @@ def parse(command):
 
 
 HINTS = [
-    pytest.param(command, id=f"{hint.key} {command}")
-    for hint in all_hints()
-    for command in commands_in(hint.text)
+    pytest.param(command, id=f"{place} {command}")
+    for place, text in all_hints()
+    for command in commands_in(text)
     if not command.startswith(_FREE)
 ]
 

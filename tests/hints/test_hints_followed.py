@@ -249,6 +249,18 @@ TYPED = {
     "nothing drafted": ("adopt", "TASK-001"),
     "change without a terminal": ("change", "TASK-001", 'it\'s $? and "more"'),
     "gate without trust": ("gate", "--base", "HEAD", "--quick"),
+    "nothing named to approve": ("approve",),
+    "no run to cancel": ("cancel", "TASK-001"),
+    "evidence of an unbuilt task": ("evidence", "TASK-001"),
+    "evidence to run without a file": ("evidence", "--run"),
+    "a waiver without a reason": ("waive", "TASK-001"),
+    "a replay to verify without a task": ("replay", "--verify"),
+    "a trial that is no dry run": ("run", "TASK-001", "--with-implementer"),
+    "a pattern of no decision": ("plan", "pattern", "accept", "x"),
+    "owners to write": ("plan", "ownership", "--write"),
+    "a scan of no file": ("pipeline", "sast-scan"),
+    "no file to hold out": ("hold-out", "TASK-001"),
+    "a team without a store": ("team", "queue", "list"),
 }
 
 

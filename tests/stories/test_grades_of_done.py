@@ -369,7 +369,7 @@ def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypa
     assert ended.code == 0, ended.said
     assert ended.err.count("TASK-001: marked DONE without proof") == 1
     said = workplace.runner("evidence", "TASK-002").out
-    assert "it was built on TASK-001, unproven: a person's word" in said
+    assert "it was built on TASK-001, unproven: marked DONE by a person" in said
 
 
 def test_a_milestone_says_what_it_rests_on_in_the_same_words_everywhere(workplace):
@@ -403,7 +403,7 @@ def test_what_a_person_set_done_is_proven_by_whoever_runs_its_proof(workplace):
         a_task("TASK-003", blocks={"c.md": "Words.\n"}),
     )
     assert workplace.run("--only", "TASK-003").code == 0
-    assert grades(workplace)["TASK-001"] == ("unproven", None, "a person's word")
+    assert grades(workplace)["TASK-001"] == ("unproven", None, "marked DONE by a person")
     ended = workplace.runner("ship", "--trust")
     assert ended.code == 0, ended.said
     assert grades(workplace)["TASK-002"][:2] == ("proven", "tests")
@@ -426,7 +426,7 @@ def test_a_ship_takes_a_persons_word_where_the_plan_says_that_nothing_can_prove_
     assert grades(workplace) == {
         "TASK-001": ("unproven", None, "talked over"),
         "TASK-002": ("unproven", None, "only documents"),
-        "TASK-003": ("unproven", None, "a person's word"),
+        "TASK-003": ("unproven", None, "marked DONE by a person"),
     }
     assert "TASK-001  DONE (unproven)  Work   talked over" in workplace.runner("status").out
     assert workplace.runner("waive", "TASK-003", "--reason", "seen").code == 0

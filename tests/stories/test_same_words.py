@@ -22,7 +22,7 @@ UNPROVEN = {
     "TASK-002": "unproven: nothing proves it",
     "TASK-003": "unproven: only documents",
     "TASK-004": "unproven: a drawing",
-    "TASK-005": "unproven: a person's word",
+    "TASK-005": "unproven: marked DONE by a person",
     "TASK-006": "waived: looked at it",
     "TASK-007": "unproven: TASK-002 is unproven",
 }

@@ -189,5 +189,5 @@ def stop_run(project: Project) -> Holder:
             "no run is active in this folder", hint="runner status", code=ExitCode.CONFLICT
         )
     if not platform.interrupt(holder.pid, holder.lives):
-        raise RunnerError("the run has just ended", code=ExitCode.CONFLICT)
+        raise RunnerError("the run has just ended", hint="runner status", code=ExitCode.CONFLICT)
     return holder

@@ -22,7 +22,7 @@ from runner.repo.head import UNPUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.build import build_branch, build_run, outlook, saved_file, test_author
+    from runner.app.build import build_branch, build_run, forecast, saved_file, test_author
     from runner.app.build.types import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 else:
     waivers = lazy_module("runner.run.waivers")
     validation = lazy_module("runner.app.inspect.validation")
-    outlook = lazy_module("runner.app.build.outlook")
+    forecast = lazy_module("runner.app.build.forecast")
     build_run = lazy_module("runner.app.build.build_run")
     saved_file = lazy_module("runner.app.build.saved_file")
     test_author = lazy_module("runner.app.build.test_author")
@@ -77,7 +77,7 @@ def build(
     project.let_outline_go()  # of a long plan it is a third of what a run holds
     reading = validation.read_sound_plan(project, observer)
     if request.saved is not None:
-        look = partial(outlook.foresee, project, reading, request.chosen)
+        look = partial(forecast.foresee, project, reading, request.chosen)
         saved_file.require_unmoved(request.saved, project, reading, look)
     shipped = "" if finished else require_open(project, reopen=request.reopen)
     tried: frozenset[str] = frozenset()
@@ -122,7 +122,7 @@ def _require_person(project: Project, *, meant: bool) -> None:
 def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:
     """What a run would do; nothing is run or written. Raises RunnerError as `build` would."""
     reading, selection = validation.read_sound_plan(project, observer), request.chosen
-    seen = outlook.foresee(project, reading, selection)
+    seen = forecast.foresee(project, reading, selection)
     if request.saved is not None:
         saved_file.require_unmoved(request.saved, project, reading, lambda: seen)
     return Preview(reading, selection, seen)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.edited_plan import answer_edits, restore, take_in_answers, tell_of_older
-from runner.app.build.outlook import Outlook
+from runner.app.build.forecast import Outlook
 from runner.app.build.run_parts import load_allow_list, task_plans
 from runner.app.prove.prove_again import prove_before, verify_at_end
 from runner.errors import ExitCode, RunnerError, worst

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
-    from runner.app.build.outlook import Foresight
+    from runner.app.build.forecast import Foresight
     from runner.app.build.session import Session
     from runner.model import Task
     from runner.project import Project, Reading

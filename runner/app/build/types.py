@@ -9,7 +9,7 @@ from runner.lazy_dataclass import dataclass
 from runner.run.selection import Selection
 
 if TYPE_CHECKING:
-    from runner.app.build.outlook import Foresight
+    from runner.app.build.forecast import Foresight
     from runner.app.build.saved_file import Saved
     from runner.errors import ExitCode
     from runner.journal.state import RunState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.inspect.unmade_parts import find_unmade
 from runner.app.inspect.unready_tasks import unready
+from runner.app.inspect.unresolved_references import find_unmade
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.model.grades import is_document

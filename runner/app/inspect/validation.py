@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.app.inspect import test_frameworks, unmade_parts
+    from runner.app.inspect import test_frameworks, unresolved_references
     from runner.app.observer import Observer
     from runner.config.settings import Settings
     from runner.model import GateSpec, TestContract
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:
     foreign = lazy_module("runner.plan.foreign")
     test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
-    unmade_parts = lazy_module("runner.app.inspect.unmade_parts")
+    unresolved_references = lazy_module("runner.app.inspect.unresolved_references")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
     """What nobody makes; nothing of a plan with mistakes, whose fields may be lost in them."""
     if any(problem.is_error for problem in reading.problems):
         return ()
-    return unmade_parts.find_unmade(
+    return unresolved_references.find_unmade(
         project.root, reading.data, reading.plan.path, reading.plan.tasks
     )
 

@@ -138,5 +138,5 @@ def _fetch(address: str) -> str:
             f"cannot fetch it: {error}", where=address, hint="save it, then name the file"
         ) from None
     if len(data) > _LARGEST:
-        raise RunnerError("the download is larger than 10 MB", where=address)
+        raise RunnerError("the download is larger than 10 MB", where=address, hint="split it")
     return data.decode("utf-8", "replace")

@@ -31,16 +31,16 @@ from runner.repo.clone import (
     measure_folder,
     switch_branch,
 )
-from runner.repo.foreign_address import (
+from runner.repo.git import StoppedError
+from runner.repo.read import Repository
+from runner.repo.remote import Remote, RemoteAwayError
+from runner.repo.remote_address import (
     find_identity,
     login_variables,
     require_address,
     require_permitted,
     require_within,
 )
-from runner.repo.git import StoppedError
-from runner.repo.read import Repository
-from runner.repo.remote import Remote, RemoteAwayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -572,5 +572,5 @@ def require_sandbox(settings: Settings, environ: Mapping[str, str]) -> None:
         raise RunnerError(
             "a worker needs a sandbox, and none is available here",
             detail=sandbox.reason,
-            hint=f'{explain_opening()}; or set sandbox.kind = "landlock"',
+            hint=f'{explain_opening()}; or set sandbox.kind = "landlock" in your own settings',
         )

@@ -93,7 +93,7 @@ def _refuse_calls(given: argparse.Namespace) -> None:
         raise RunnerError(
             "queue budget --calls was removed: a team limits dollars and running builds",
             where="--calls",
-            hint=f'set model.calls = "{given.calls}" for each worker, and use --at-once',
+            hint=f'use --at-once; set model.calls = "{given.calls}" in the own settings of workers',
         )
 
 

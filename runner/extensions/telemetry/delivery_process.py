@@ -305,7 +305,7 @@ def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
 
 def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
-    hint = 'set events.webhook_key_env = "NAME"; make a key: echo whsec_$(openssl rand -base64 32)'
+    hint = "export RUNNER_EVENTS_WEBHOOK_KEY_ENV=KEY KEY=whsec_$(openssl rand -base64 32)"
     if not name or not environ.get(name):
         what = f"the variable {name} is not set" if name else "events.webhook_key_env is not set"
         raise RunnerError(f"no webhook key: {what}", where="events.webhook_key_env", hint=hint)

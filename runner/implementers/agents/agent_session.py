@@ -303,7 +303,7 @@ class _SessionContext:
         )
 
     def _limits(self) -> Limits:
-        """The bench's, heard further, and no longer than the attempt may still take."""
+        """The context's limits, with more output, and no longer than the attempt may still take."""
         limits, minutes = self.context.limits, self.context.left.minutes
         # Its budget is counted by its log, of which only the first half is there while it works.
         limits = replace(limits, output=max(limits.output, _HEARD))

@@ -43,7 +43,7 @@ def move_branch(
 ) -> bool:
     """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
 
-    `index` is the commit's own and is told of the move. False also means that another git's
+    `index` is the commit's own and records the move. False also means that another git's
     collection took the commit, which must be made again. A published branch moves in the remote
     first: PublishError where it did not, RunnerError where that is unknown. Raises RunnerError if
     git cannot lock an unmoved branch after many tries: the same proof would repeat without end.

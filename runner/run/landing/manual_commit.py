@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
 
 _SHOWN = 5
-_CARRIED = "chore(runner): carry what waits above a person's commit\n"
+_CARRIED = "chore(runner): move held work onto a person's commit\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ _PATIENCE = 2.0
 
 @dataclass(slots=True)
 class Inspection:
-    """One verification of one commit; `crew.interrupt` ends it at any moment."""
+    """One verification of one commit, which an interruption may end at any moment."""
 
     repository: Repository
     workshop: WorkerSetup
