@@ -59,22 +59,6 @@ def test_what_landed_before_the_last_proven_tree_is_no_cause(workplace):
     assert "last landed" not in line
 
 
-def test_only_what_ran_on_another_tree_runs_again(workplace):
-    workplace.plan(*two("test -f a.txt"))
-    assert workplace.run().code == 0
-    assert verifications(workplace) == [(True, 1)]
-
-
-def test_checks_of_one_tree_cost_nothing_more(workplace):
-    workplace.plan(
-        a_task("TASK-001", blocks={"a.txt": "a"}, tests=["test -f a.txt"]),
-        a_task("TASK-002", needs=["TASK-001"], tests=["grep -q a a.txt"]),
-        *(a_task(f"TASK-{n:03d}", needs=["TASK-001"], tests=["true"]) for n in range(3, 6)),
-    )
-    assert workplace.run().code == 0
-    assert verifications(workplace) == [(True, 0)]
-
-
 def test_later_work_brings_all_that_came_before_to_proof(workplace):
     workplace.plan(two("test -f a.txt")[0])
     assert workplace.run().code == 0
