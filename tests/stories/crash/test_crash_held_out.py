@@ -11,7 +11,7 @@ from held_out_plans import HELD_OUT, RIGHT, TESTS, VISIBLE, planned, store_of
 
 from runner import effects
 
-EVERY = int(os.environ.get("HELD_OUT_EVERY", "40"))
+EVERY = int(os.environ.get("HELD_OUT_EVERY", "120"))
 """The suite stops at one effect in so many; `HELD_OUT_EVERY=1` stops at each."""
 SEED = int(os.environ.get("CRASH_SEED", "1"))
 
