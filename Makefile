@@ -10,9 +10,9 @@ ALL_TESTS := -n $(JOBS) --dist worksteal
 # Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
 # The others stand in for an agent within the test's own process, or are about the machine itself.
 CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readings tasks_landed \
-  trial_run states_begin states_work unverified verify verified_at_end ship reviews reviews_answered \
+  trial_run states_begin unverified verify ship reviews reviews_answered \
   regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
-  regressions_together rewritten_commits tasks_demo \
+  rewritten_commits tasks_demo \
   task_types tests_frozen tests_notice swallowed_exits said_at_once grades_of_done kept_apart \
   default_gates evidence declared_secrets bookings_changes bookings_proof \
   plan_meanwhile plan_phases staged_by_hand what_was_said trust_of_agents coverage_again \

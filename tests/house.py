@@ -77,6 +77,12 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text())
 
 
+@cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a module, walked once for all questions."""
+    return tuple(ast.walk(parsed(file)))
+
+
 def module_of(file: Path) -> str:
     """`runner.plan.globs`, for its file."""
     parts = file.relative_to(ROOT).with_suffix("").parts
@@ -86,7 +92,7 @@ def module_of(file: Path) -> str:
 def functions() -> Iterator[Function]:
     """All functions and methods, those within others too."""
     for file in files():
-        for node in ast.walk(parsed(file)):
+        for node in nodes(file):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 yield Function(file, node.lineno, node.name, lines)
@@ -121,7 +127,7 @@ def _with_packages(brought: Iterable[str], one: str) -> set[str]:
 
 
 def _imported(file: Path, known: set[str]) -> Iterator[str]:
-    for node in ast.walk(parsed(file)):
+    for node in nodes(file):
         yield from _named(node, known)
 
 
@@ -177,7 +183,7 @@ def imports_in_functions(but: tuple[str, ...] = ()) -> int:
         isinstance(inner, (ast.Import, ast.ImportFrom))
         for file in files()
         if not file.relative_to(ROOT / PACKAGE).as_posix().startswith(but)
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for inner in _own(node)
     )
@@ -187,7 +193,7 @@ def lazy_modules(file: Path) -> set[tuple[str, str]]:
     """Modules that a file loads at their first use: the name in the file, and the full one."""
     return {
         (target.id, node.value.args[0].value)
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
         and ast.unparse(node.value.func) == "lazy_module"
@@ -361,7 +367,7 @@ def _traced(place: Path, *words: str) -> list[str]:
 
 def statements(file: Path) -> int:
     """Count the statements of a module's syntax tree."""
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(parsed(file)))
+    return sum(isinstance(node, ast.stmt) for node in nodes(file))
 
 
 def count_word(word: str) -> int:

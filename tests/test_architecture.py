@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from house import circles, circles_at_start, imports_in_functions, lazy_modules, parsed
+from house import circles, circles_at_start, imports_in_functions, lazy_modules, nodes, parsed
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
@@ -47,16 +47,15 @@ def is_for_types(test: ast.expr) -> bool:
 @cache
 def imports_at_runtime(file: Path) -> frozenset[str]:
     """Top names of what a module imports anywhere, later too; type checking aside."""
-    tree = parsed(file)
     skipped = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(file)
         if isinstance(node, ast.If) and is_for_types(node.test)
         for statement in node.body
         for inner in ast.walk(statement)
     }
     found = {name.partition(".")[0] for _, name in lazy_modules(file)}
-    for node in ast.walk(tree):
+    for node in nodes(file):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
@@ -138,7 +137,7 @@ def test_what_only_linux_has_is_asked_for_in_one_place() -> None:
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno} {node.attr}"
         for file in others
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, ast.Attribute) and node.attr in LINUX.split()
     ]
     assert found == []
@@ -148,7 +147,7 @@ def test_only_the_command_line_catches_everything() -> None:
     broad = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in PRODUCT
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, ast.ExceptHandler)
         and node.type is not None
         and ast.unparse(node.type) == "Exception"
@@ -175,7 +174,7 @@ def test_no_expression_looks_over_empty_lines_from_each_of_them() -> None:
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in PRODUCT
         if blanks.search(file.read_text())
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, ast.Call | ast.Constant)
         and blanks.search(said := ast.unparse(node))
         and ("MULTILINE" in said if isinstance(node, ast.Call) else "(?m" in said)
@@ -239,7 +238,7 @@ def test_every_module_can_be_the_first_that_is_imported() -> None:
 def speaks(file: Path) -> list[str]:
     """Where a module prints or reads a command line."""
     tree = parsed(file)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(file) if isinstance(node, ast.Call)]
     names = {"print", "input", "sys.stdout.write", "sys.stderr.write"}
     said = [f"{file.name}:{one.lineno}" for one in calls if ast.unparse(one.func) in names]
     imported = ast.unparse(tree)
@@ -285,7 +284,7 @@ def test_programs_that_stand_in_texts_import_modules_that_there_are():
         (file.relative_to(ROOT).as_posix(), name)
         for file in PRODUCT
         if _MODULE_IN_TEXT.search(file.read_text())
-        for node in ast.walk(parsed(file))
+        for node in nodes(file)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for name in _MODULE_IN_TEXT.findall(node.value)
     }

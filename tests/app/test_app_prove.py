@@ -267,7 +267,11 @@ def test_a_shipped_branch_is_pushed_and_one_pull_request_opened(shop, heard, tmp
     address = publish_ship(opened_at(shop), pull, done.tag)
     assert address == "https://forge.test/pull/1"
     assert (forge.has("work"), forge.has("v1")) == (done.commit, done.commit)
-    assert "2 tasks DONE, proven together" in forge.made[0]["body"]
+    (made,) = forge.made
+    assert made["words"][2:4] == ["--head", "work"]
+    assert "2 tasks DONE, proven together" in made["body"]
+    landed = shop.happened("task.landed", "TASK-001")[0]["commit"][:12]
+    assert f"| TASK-001 | Total | {landed} | " in made["body"]
     assert publish_ship(opened_at(shop), pull, done.tag) == address
     assert len(forge.made) == 1
 

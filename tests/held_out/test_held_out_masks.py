@@ -10,6 +10,8 @@ from settings_of import settings_of
 
 from runner.errors import RunnerError
 from runner.held_out.enclosure import is_enclosed
+from runner.held_out.names import find_names
+from runner.model import Action, Change
 from runner.process.base import Command, Place, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox, sandbox_of
@@ -98,3 +100,27 @@ def test_seatbelt_closes_the_store_after_all_that_it_opens(tmp_path):
     closed = profile.rindex("deny file-read*")
     assert str(store) in profile[closed:]
     assert profile.rindex("allow file-read*") < closed
+
+
+# --- a change that names a held-out file is refused -----------------------------------
+
+
+HELD = "tests/test_acceptance.py"
+
+
+@pytest.mark.parametrize(
+    ("after", "files", "is_named"),
+    [
+        (f"SKIP = '{HELD}'", (), True),
+        ("SKIP = 'test_acceptance.py'", (), True),
+        ("SKIP = 'test_acceptance.py'", ("more/test_acceptance.py",), False),
+        (f"SKIP = '{HELD}'", ("more/test_acceptance.py",), True),
+        ("SKIP = 'my_test_acceptance.py'", (), False),
+        (f"# old: {HELD}", (), False),
+    ],
+)
+def test_an_added_line_names_no_held_out_file(after, files, is_named):
+    before = f"# old: {HELD}\n".encode()
+    change = Change("shop.py", Action.MODIFY, 0o100644, None, None, after.encode())
+    found = [one.path for one in find_names([change], lambda _: before, (HELD,), files)]
+    assert found == ["shop.py"] * is_named

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from journal_story import FINDING, records, whole_story
@@ -15,6 +16,7 @@ from runner.journal.records import (
     read_journal,
 )
 from runner.journal.state import FOLDED, fold
+from runner.model import Status
 
 
 def test_the_story_has_every_kind_of_event():
@@ -205,3 +207,25 @@ def test_a_name_that_is_no_utf_8_survives():
     assert "\udc80" in FINDING.message
     record = whole_story()[10]
     assert decode(encode(record)).event.findings == (FINDING,)
+
+
+# --- a journal with proofs and findings of checks that are gone is read as it was -----
+
+
+JOURNAL = Path(__file__).parents[1] / "golden" / "journal" / "removed_checks.jsonl"
+
+
+def test_a_journal_with_findings_of_removed_checks_folds_as_it_did():
+    state = fold([decode(line) for line in JOURNAL.read_bytes().splitlines()])
+    assert {name: state.task(name).status for name in sorted(state.tasks)} == {
+        "TASK-001": Status.BLOCKED,
+        "TASK-002": Status.BLOCKED,
+        "TASK-003": Status.DONE,
+        "TASK-004": Status.DONE,
+    }
+    assert [(one.check, one.asks, one.path) for one in state.task("TASK-001").findings] == [
+        ("hardcoded-answers", True, "slug.py"),
+        ("plan-examples-run", True, "slug.py"),
+    ]
+    assert [one.check for one in state.task("TASK-002").findings] == ["knows-tests"]
+    assert [one.id for one in state.task("TASK-003").proofs] == ["TC-003", "coverage", "mutation"]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from house import nodes
 
 import runner.languages
 from runner.context.files import Neighbours
@@ -229,8 +230,7 @@ def constants(file):
     rows = registry.LANGUAGES
     words = {word for row in rows for word in (*row.code, *row.also, *row.manifests)}
     words |= {"tsconfig.json", "_test.go", "_test.py"}
-    nodes = ast.walk(ast.parse(file.read_text()))
-    return {node.value for node in nodes if isinstance(node, ast.Constant)} & words
+    return {node.value for node in nodes(file) if isinstance(node, ast.Constant)} & words
 
 
 @pytest.mark.no_cover

@@ -10,7 +10,7 @@ settings.register_profile(
     "plan",
     derandomize=True,
     deadline=None,
-    max_examples=int(os.environ.get("PLAN_EXAMPLES", "70")),
+    max_examples=int(os.environ.get("PLAN_EXAMPLES", "40")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("plan")

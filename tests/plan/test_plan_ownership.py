@@ -108,10 +108,10 @@ def test_conflict_markers_and_odd_owners_are_problems():
 
 
 @pytest.mark.no_cover
-def test_a_hundred_thousand_rows_are_looked_up_at_once():
-    rows = b"".join(b"| `src/m%d.py` | TASK-%03d |\n" % (n, n) for n in range(100_000))
+def test_many_thousand_rows_are_looked_up_at_once():
+    rows = b"".join(b"| `src/m%d.py` | TASK-%03d |\n" % (n, n) for n in range(20_000))
     found = OwnershipMap.read(b"| File | Tasks |\n|---|---|\n" + rows)
-    assert all(found.owners(f"src/m{n}.py") == (f"TASK-{n:03}",) for n in range(0, 100_000, 7))
+    assert all(found.owners(f"src/m{n}.py") == (f"TASK-{n:03}",) for n in range(0, 20_000, 7))
 
 
 @pytest.mark.parametrize(

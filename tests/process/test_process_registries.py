@@ -167,7 +167,7 @@ def test_much_goes_both_ways_at_once_and_an_end_is_passed_on():
 
 
 def test_who_says_something_while_it_is_slow_to_read_is_heard():
-    mass, heard = bytes(32 << 20), []
+    mass, heard = bytes(16 << 20), []
 
     def serve() -> None:
         server, _ = listener.accept()

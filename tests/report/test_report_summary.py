@@ -1,8 +1,11 @@
 import pytest
 
 from runner.errors import ExitCode
-from runner.model import Reason, Status
+from runner.gates.coverage.lines import Lines
+from runner.model import Reason, Status, Usage
+from runner.report.cost import cost, cost_data, cost_part, per_proven, together
 from runner.report.summary import MEANING, BlockedTask, Summary, duration, summary
+from runner.report.xml_reports import html_archive
 
 
 def test_when_all_is_done_one_line_says_so():
@@ -75,3 +78,48 @@ def test_a_ready_task_that_the_run_did_not_reach_waits_for_nobody():
     lines = summary(said).splitlines()
     assert "TASK-001 is ready: run `runner`" in lines
     assert "waiting TASK-002: needs TASK-001" in lines
+
+
+# --- what a page of coverage shows: each line as its tool counts it -------------------
+
+
+def test_a_form_feed_or_a_line_separator_begins_no_line_of_its_own():
+    text = 'A = 1\n\x0c\nB = "\u2028"\nC = 1\n'
+    lines = {"a.py": Lines(executable=frozenset({1, 3, 4}), ran=frozenset({1, 3}))}
+    _, pages = html_archive(lines, {"a.py": text.encode()})
+    rows = dict(pages)["1.html"].decode().split("<pre class=")[1:]
+    assert [row.partition(">")[0] for row in rows] == ['"y"', '""', '"y"', '"n"']
+    assert "C = 1" in rows[3]
+
+
+# --- what agents used, in words and as data -------------------------------------------
+
+
+def test_only_what_was_used_is_said():
+    assert cost(Usage()) == ""
+    assert cost(Usage(1, 0)) == "1 token"
+    assert cost(Usage(12_000, 345, 0.4242, 1)) == "12,345 tokens, $0.42, 1 tool call"
+    assert cost(Usage(dollars=0.0012)) == "$0.0012"
+
+
+def test_a_program_gets_nothing_for_nothing():
+    assert cost_data(Usage()) is None
+    assert cost_part(Usage()) == {}
+    assert cost_data(Usage(2, 3, 0.5, 4)) == {
+        "inputTokens": 2,
+        "outputTokens": 3,
+        "tokens": 5,
+        "dollars": 0.5,
+        "toolCalls": 4,
+    }
+
+
+def test_what_several_used_adds_up():
+    assert together([Usage(1, 2, 0.5, 3), Usage(10, 20, 1.0, 30)]) == Usage(11, 22, 1.5, 33)
+    assert together([]) == Usage()
+
+
+def test_what_failed_is_paid_by_what_is_proven():
+    tasks = [(Usage(dollars=0.30), True), (Usage(dollars=0.50), False), (Usage(), True)]
+    assert per_proven(tasks) == "$0.80 a proven task"
+    assert per_proven(tasks[1:]) == per_proven([]) == ""

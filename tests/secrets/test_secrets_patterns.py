@@ -96,7 +96,10 @@ def test_a_hint_never_hides_what_the_shape_would_find(name, key, around, near):
 @pytest.mark.no_cover
 @pytest.mark.parametrize("to_redact", [False, True])
 def test_how_it_is_looked_for_changes_nothing_but_the_time(monkeypatch, to_redact):
-    texts = [context.format(row[1]) for row in SAMPLES for context in ("{}", *CONTEXTS)]
+    every = ("{}", *CONTEXTS)
+    texts = [
+        context.format(row[1]) for at, row in enumerate(SAMPLES) for context in every[at % 3 :: 3]
+    ]
     texts += [row[2].format(row[place]) for row in SAMPLES for place in (1, 3)]
 
     def found(*, worth, short):

@@ -4,7 +4,6 @@ import time
 from threading import Event
 
 import pytest
-from workplace import FENCE
 
 from runner.errors import RunnerError
 from runner.run import workers
@@ -119,13 +118,6 @@ def test_what_is_answered_while_a_run_goes_on_stands_in_the_plan_at_its_end(work
     assert "PENDING: 1\nBLOCKED: 0\n" in checkpoint
     record = workplace.git("show", "HEAD:TASK-GRAPH.md")
     assert "BLOCKED" not in record
-
-
-def test_without_a_run_there_is_nothing_to_cancel(workplace):
-    workplace.plan(f"## TASK-001: a\n\n- Output files: `a`\n\n{FENCE}text file=a\nx\n{FENCE}\n")
-    said = workplace.runner("cancel", "TASK-001")
-    assert said.code == 2
-    assert "no run is active in this folder" in said.err
 
 
 def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypatch):

@@ -104,9 +104,8 @@ def test_it_leaves_by_no_form_and_at_no_place(leaking, tmp_path):
     assert Path(reports / "junit.xml").stat().st_size > 0
 
 
-@pytest.mark.parametrize("form", ["value", "value[::-1]", "value.encode().hex()"])
-def test_a_file_that_holds_it_does_not_land(leaking, form):
-    line = f"import os; value = os.environ['SHOP_KEY']; open('a.txt', 'w').write({form})"
+def test_a_file_that_holds_it_does_not_land(leaking):
+    line = "import os; value = os.environ['SHOP_KEY']; open('a.txt', 'w').write(value[::-1])"
     leaking.write({"writes.py": line})
     leaking.plan(
         a_task(

@@ -27,7 +27,7 @@ def both(shared_cluster, tmp_path, alone, monkeypatch):
     monkeypatch.setenv("RUNNER_BUILD_JOBS", "2")
     jobs = []
 
-    def tell(story, *, at_home=False):
+    def tell(story):
         from runner.extensions.cluster.cluster import Cluster
 
         begin = Cluster.begin
@@ -40,7 +40,7 @@ def both(shared_cluster, tmp_path, alone, monkeypatch):
             place = Workplace.begin(tmp_path / executor / "shop", alone)
             story(place)
             ends.append(outcome(place))
-        assert bool(jobs) is not at_home
+        assert jobs
         assert ends[0] == ends[1]
         return ends[1]
 
@@ -209,20 +209,6 @@ def test_a_plan_of_phases_is_built_phase_by_phase(both):
     assert both(phases)["statuses"] == {"TASK-001": "DONE"}
 
 
-def a_trial(place):
-    plan = a_plan("a.txt", "b.txt")
-    for_the_agent(place, plan, "echo a > a.txt; echo b > b.txt")
-    saved = place.root.parent / "try.json"
-    runs(place, "TASK-001", "-n", "--with-implementer", "--plan-out", str(saved))
-    assert not place.has("a.txt")
-    runs(place, "--apply", str(saved))
-    assert place.read("b.txt") == "b\n"
-
-
-def test_what_a_trial_saved_lands_as_it_was(both):
-    assert both(a_trial)["statuses"] == {"TASK-001": "DONE"}
-
-
 # --- a person's hand ------------------------------------------------------------------
 
 
@@ -269,47 +255,7 @@ def test_a_task_is_cancelled_and_the_others_go_on(both):
     assert both(cancelled)["statuses"] == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
 
 
-def reviewed(place):
-    place.settle('review.at = "write"\n')
-    line = "echo 'A = 1' > a.py"
-    place.plan(a_task("TASK-001", outputs=["a.py"], command=line, tests=["test -s a.py"]))
-    runs(place, "--review", "prompt", code=3)
-    does(place, "approve", "1")
-    runs(place, "--review", "prompt")
-
-
-def test_what_a_person_approves_at_the_write_is_what_lands(both):
-    assert set(both(reviewed, at_home=True)["statuses"].values()) == {"DONE"}
-
-
-def by_hand(place):
-    place.write({"runner.toml": 'git.commit = "manual"\n'})
-    place.plan(
-        a_task("TASK-001", blocks={"a.txt": "one\n"}, tests=["grep -q one a.txt"]),
-        a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": "one\ntwo\n", "b.txt": "b\n"}),
-    )
-    runs(place)
-    does(place, "commit-by-task")
-
-
-def test_work_that_is_committed_by_hand_is_the_same_work(both):
-    assert both(by_hand)["landings"] == ["TASK-001", "TASK-002"]
-
-
 # --- proofs ---------------------------------------------------------------------------
-
-
-def verified(place):
-    place.plan(
-        a_task("TASK-001", blocks={"a.txt": "one\n"}, tests=["grep -q one a.txt"]),
-        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}, tests=["test -s b.txt"]),
-    )
-    runs(place)
-    does(place, "verify", "--all", "--trust")
-
-
-def test_what_was_built_is_verified_as_a_whole(both):
-    assert set(both(verified)["statuses"].values()) == {"DONE"}
 
 
 def red_first(place):

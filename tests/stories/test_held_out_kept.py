@@ -74,24 +74,23 @@ def test_the_files_stay_in_the_store(workplace, done):
     assert stored(workplace) == HELD_OUT.encode()
 
 
-@pytest.mark.parametrize("words", [["TASK-001"], ["--all"], ["--changed"]])
-def test_verify_runs_them_from_the_store(workplace, done, words):
-    ended = workplace.runner("verify", *words)
+@pytest.mark.parametrize("word", ["TASK-001", "--all", "--changed"])
+def test_verify_runs_them_from_the_store_and_says_what_is_not_on_this_machine(
+    workplace, done, word
+):
+    ended = workplace.runner("verify", word)
     assert ended.code == 0, ended.said
     assert "✓ TC-002" in ended.out
     assert not workplace.has(TESTS)
 
-
-@pytest.mark.parametrize("words", [["TASK-001"], ["--all"], ["--changed"]])
-def test_verify_says_what_is_not_on_this_machine(workplace, done, words):
     lose(workplace)
-    ended = workplace.runner("verify", *words)
+    ended = workplace.runner("verify", word)
     assert ended.code == 3, ended.said
     assert NOT_HERE in ended.out
     assert f"runner hold-out TASK-001 {TESTS} --from FOLDER" in ended.out
     assert "NOT verified" in ended.out
     assert workplace.statuses["TASK-001"] == "DONE"
-    document = workplace.runner("verify", *words, "--json").document
+    document = workplace.runner("verify", word, "--json").document
     assert document["passed"] is False
 
 
@@ -289,10 +288,7 @@ def test_hold_out_names_the_state_and_takes_the_files_of_the_plan_alone(workplac
     assert "in the store" in listed
     assert "once in git" not in listed
     assert workplace.runner("verify", "TASK-001").code == 0
-
-
-def test_a_copy_in_the_work_tree_has_not_landed(workplace, done):
-    workplace.write({TESTS: HELD_OUT})
+    workplace.write({TESTS: HELD_OUT})  # a copy in the work tree has not landed
     assert "in the store" in workplace.runner("hold-out", "--list").out
 
 

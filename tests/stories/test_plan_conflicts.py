@@ -39,7 +39,7 @@ def begin(place, how):
         place.git(how, "theirs", check=False)
 
 
-@pytest.mark.parametrize("how", ["merge", "rebase", "cherry-pick", "stash pop"])
+@pytest.mark.parametrize("how", ["merge", "rebase", "stash pop"])
 def test_conflict_markers_are_named_with_their_lines_and_the_way_out(sides, how):
     begin(sides, how)
     lines = sides.read("TASK-GRAPH.md").splitlines()

@@ -240,19 +240,6 @@ def test_a_plan_is_made_and_shown_and_the_next_run_builds_it(planned, calls):
     assert shop.runner("plan", "1").err.startswith("runner: TASK-001 is DONE")
 
 
-def test_a_plan_can_be_made_again_and_may_wait_for_a_person(planned, calls):
-    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
-    words = ("plan", "1", "--trust", "--no-sandbox", "--plan-review", "prompt")
-    assert shop.runner(*words).code == 3
-    assert shop.runner(*words).code == 3
-    assert modes(calls) == ["plan"], "the one that waits is shown"
-    assert shop.runner(*words, "--again", "--reason", "less of it").code == 3
-    assert "the plan needs iteration: less of it" in calls.with_name("calls.brief").read_text()
-    shop.runner("approve", "1")
-    assert shop.runner("plan", "1").code == 0
-    assert modes(calls) == ["plan", "plan"]
-
-
 def test_where_no_plan_fits_the_command_says_so(planned):
     shop = planned(says(a_plan("x.txt")), "echo a > a.txt")
     ended = shop.runner("plan", "1", "--trust", "--no-sandbox", "--json")

@@ -29,7 +29,6 @@ def planned(place, edit):
 
 EDIT = f"s/^{OLD}/{NEW}/"
 ASK = f"s/^{OLD}/&\\n\\n!change the date, too/"
-HANDS = [(EDIT, "it was edited: prose"), (ASK, "!change the date")]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +55,9 @@ def test_new_work_is_pending_again_with_its_draft_kept(place, edit, words):
     assert ("CHANGE-001" in place.read("TASK-GRAPH.md")) == (edit == ASK)
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"), [(EDIT, "it was edited: prose"), (ASK, "!change the d")]
-)
-def test_what_was_done_before_is_stale_and_waits(place, edit, words):
+def test_what_was_done_before_is_stale_and_waits(place):
     place.write({"done": ""})
-    planned(place, edit)
+    planned(place, EDIT)
     assert place.run("--no-sandbox").code == 0
     place.runner("change", "TASK-001", "again", "--yes")
     place.runner("approve", "TASK-001")
@@ -70,15 +66,15 @@ def test_what_was_done_before_is_stale_and_waits(place, edit, words):
     ended = place.run("--no-sandbox")
     assert ended.code == 3, ended.said
     assert list(place.statuses.values()) == ["STALE", "STALE"]
-    assert words in place.status_line("TASK-001")
+    assert "it was edited: prose" in place.status_line("TASK-001")
     assert place.read("out.txt") == "1\n"
     assert place.git("show", f"{DRAFT}:out.txt") == "2"
-    if edit == EDIT:  # taken back, it leaves the change that was being built
-        plan = place.read("TASK-GRAPH.md").replace(f"\n{NEW}\n", f"\n{OLD}\n")
-        place.write({"TASK-GRAPH.md": plan})
-        place.run("--no-sandbox")
-        assert place.statuses["TASK-001"] == "STALE"
-        assert place.read("out.txt") == "1\n"
+    # taken back, it leaves the change that was being built
+    plan = place.read("TASK-GRAPH.md").replace(f"\n{NEW}\n", f"\n{OLD}\n")
+    place.write({"TASK-GRAPH.md": plan})
+    place.run("--no-sandbox")
+    assert place.statuses["TASK-001"] == "STALE"
+    assert place.read("out.txt") == "1\n"
     place.runner("approve", "TASK-001")
     place.run("--no-sandbox")
     assert place.statuses["TASK-001"] == "DONE"

@@ -87,18 +87,6 @@ def stash(workplace):
     workplace.git("stash")
 
 
-def checkout(workplace):
-    workplace.git("checkout", "--", "TASK-GRAPH.md")
-
-
-def restore(workplace):
-    workplace.git("restore", "TASK-GRAPH.md")
-
-
-def reset(workplace):
-    workplace.git("reset", "-q", "--hard")
-
-
 def undone_in_an_editor(workplace):
     workplace.write({"TASK-GRAPH.md": workplace.git("show", "HEAD~2:TASK-GRAPH.md") + "\n"})
 
@@ -111,17 +99,10 @@ def rebase(workplace):
     workplace.git("rebase", "-q", "upstream")
 
 
-def amended(workplace):
-    workplace.git("stash")
-    workplace.git("commit", "-q", "--amend", "--allow-empty", "--no-edit", "--date=now")
-
-
 @pytest.mark.nightly(
-    sibling="tests/run/test_run_older_text.py::test_all_that_was_written_is_gone_where_the_file_is_as_committed"
+    sibling="tests/run/test_run_own_work.py::test_all_that_was_written_is_gone_where_the_file_is_as_committed"
 )
-@pytest.mark.parametrize(
-    "tidy", [stash, checkout, restore, reset, undone_in_an_editor, rebase, amended]
-)
+@pytest.mark.parametrize("tidy", [stash, rebase])
 def test_what_landed_is_not_built_again(cut_off, tidy):
     tidy(cut_off)
     assert cut_off.read("TASK-GRAPH.md").count("PENDING") == COUNT
@@ -288,7 +269,6 @@ def test_a_text_that_takes_work_back_asks_for_no_other_try_either(workplace, stu
     [
         (".", ("add", "-A")),
         ("packages/a [x]", ("stash", "-u", "-q")),
-        ("café", ("clean", "-fdq")),
     ],
 )
 def test_the_journal_stays_on_branches_from_before_it_was_ignored(workplace, folder, tidy):

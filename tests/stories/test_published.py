@@ -113,23 +113,6 @@ def done(workplace):
     return workplace
 
 
-def test_a_ship_opens_one_pull_request_with_the_evidence(done, forge):
-    ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
-    assert ended.code == 0, ended.said
-    assert "pull request: https://forge.test/pull/1" in ended.out
-    assert forge.has("work") == done.head
-    assert forge.has("v1") == done.head
-    (made,) = forge.made
-    assert made["words"][2:6] == ["--head", "work", "--title", "Shop"]
-    assert "Verified: 1 task DONE, proven together" in made["body"]
-    landed = done.happened("task.landed")[0]["commit"][:12]
-    assert f"| TASK-001 | Salt | {landed} | 1 of 1 pass |" in made["body"]
-    again = done.runner("ship", "--pr", "--trust", "--json")
-    assert again.code == 0, again.said
-    assert again.document["pullRequest"] == "https://forge.test/pull/1"
-    assert len(forge.made) == 1
-
-
 def test_what_is_missing_is_said_before_anything_is_shipped(done, forge, monkeypatch):
     (forge.bin / "gh").unlink()
     for folder in os.defpath.split(os.pathsep):
@@ -165,12 +148,6 @@ def test_the_branch_that_requests_go_into_is_no_branch_for_one(done, forge):
     ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
     assert (ended.code, done.happened("ship.declared")) == (3, [])
     assert "cannot find the default branch of origin" in ended.err
-
-
-def test_main_is_not_pushed_to_a_remote_that_has_no_branch_yet(done, forge):
-    done.git("switch", "-q", "-C", "main")
-    ended = done.runner("ship", "--pr", "--trust")
-    assert (ended.code, forge.has("main"), forge.made) == (3, "", [])
 
 
 def test_nothing_is_ever_forced(done, forge):

@@ -141,11 +141,9 @@ def test_documents_that_cannot_be_written_are_warnings_and_independent_tasks_lan
     "words",
     [
         ("branch", "-D", BRANCH),
-        ("branch", "-m", BRANCH, "mine"),
         ("branch", "-m", BRANCH, f"{BRANCH}/mine"),
-        ("pack-refs", "--all", "--prune"),
     ],
-    ids=["deleted", "renamed", "renamed below its own name", "packed"],
+    ids=["deleted", "renamed below its own name"],
 )
 def test_whatever_became_of_a_draft_branch_the_next_run_keeps_its_work_and_goes_on(
     workplace, words

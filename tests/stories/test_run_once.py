@@ -1,7 +1,5 @@
 """The same command on the same tree runs once a run, whoever asks, and the evidence says so."""
 
-from pathlib import Path
-
 import pytest
 from workplace import a_task
 
@@ -62,16 +60,6 @@ def test_what_passed_is_not_kept_for_the_next_run(workplace, outside):
     assert count() == 2
 
 
-def test_on_another_tree_it_runs_again(workplace, outside):
-    command, count = counting(outside)
-    first, second, third = in_row(command, "test -f a.txt", command)
-    landing = a_task("TASK-002", blocks={"a.txt": "a"}, tests=["test -f a.txt"], needs=["TASK-001"])
-    workplace.plan(first, landing, third)
-    assert second != landing
-    assert workplace.run("--no-sandbox", "--no-verify-at-end").code == 0
-    assert count() == 2
-
-
 def test_a_gate_stands_from_the_tests_of_the_same_task(workplace, outside):
     command, count = counting(outside)
     fields = [f"Gates:\n  - whole: `sh: {command}`"]
@@ -87,14 +75,6 @@ def test_what_passed_beside_another_tests_leftovers_proves_nothing_for_others(wo
     workplace.plan(first, a_task("TASK-002", tests=["test -f made"], needs=["TASK-001"]))
     assert workplace.run("--no-sandbox").code == 1
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}
-
-
-def test_what_failed_is_tried_again_by_each(workplace, outside):
-    command = f"echo ran >> {outside}; exit 1"
-    workplace.plan(*(a_task(f"TASK-{n:03d}", tests=[command]) for n in (1, 2)))
-    assert workplace.run("--no-sandbox", "-j1").code == 1
-    assert Path(outside).read_text().count("ran") >= 4  # each twice: it might be chance
-    assert set(workplace.statuses.values()) == {"BLOCKED"}
 
 
 def test_what_was_saved_is_said_at_the_end_and_by_status(workplace):

@@ -1,4 +1,4 @@
-"""Copies of old builds' journals go whole, and what is left still agrees; on both real stores."""
+"""Copies of old builds go whole, and what is left agrees; without workers on both real stores."""
 
 import contextlib
 from datetime import timedelta
@@ -35,7 +35,7 @@ def copies(store, build):
         return [find_last_seq(connection, one) for one in journals]
 
 
-def test_an_old_build_loses_its_copies_and_all_else_agrees(workers, each_store):
+def test_an_old_build_loses_its_copies_and_all_else_agrees(workers):
     shop = workers.repository("shop", a_step(1), a_step(2, needs=("TASK-001",)))
     build, waits = workers.queue(shop), workers.queue(shop)
     cancel_build(workers.store, waits, "ada@here")

@@ -14,7 +14,7 @@ from runner import effects
 from runner.model import digest_of
 from runner.project import Project
 
-EVERY = int(os.environ.get("HELD_OUT_EVERY", "40"))
+EVERY = int(os.environ.get("HELD_OUT_EVERY", "120"))
 """The suite stops at one effect in so many; `HELD_OUT_EVERY=1` stops at each."""
 SEED = int(os.environ.get("CRASH_SEED", "1"))
 
