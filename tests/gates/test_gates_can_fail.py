@@ -11,6 +11,7 @@ from settings_of import settings_of
 from runner.gates import contract_tests
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.mutation import can_fail
+from runner.gates.mutation.small_changes import find_small_changes
 from runner.gates.registry import together
 from runner.languages import syntax_tree
 from runner.model import Grade, Level, Observed, Proof, Severity, TestContract, Verdict
@@ -236,6 +237,18 @@ def test_a_question_names_the_small_changes_that_nothing_notices(tmp_path):
     assert "no test notices any of" in finding.message
     assert "- n = n + 7" in finding.detail
     assert Result(tmp_path, {}, LONG | WEAK, PYTEST).findings == ()
+
+
+def test_lines_that_did_not_run_are_not_changed(tmp_path):
+    warn, ran = settings_of(mutation="warn"), (Observed("TC-001", "", "shop.py", "", "1-2,4"),)
+    found = Result(tmp_path, {}, LONG | WEAK, PYTEST, settings=warn, observed=ran)
+    assert (found.asked, dict(found.proof.counts)["survived"]) == ([], 2)
+
+
+def test_small_changes_begin_with_the_lines_that_the_task_added():
+    before, after = LONG["shop.py"].encode(), LONG["shop.py"].replace("+ 7", "+ 8").encode()
+    assert [one.line for one in find_small_changes("shop.py", before, after)] == [4, 2, 3, 5]
+    assert [one.line for one in find_small_changes("shop.py", None, after)] == [2, 3, 4, 5]
 
 
 def test_a_small_change_that_a_test_notices_is_an_answer(tmp_path):

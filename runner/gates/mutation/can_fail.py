@@ -20,6 +20,7 @@ from runner.gates.mutation.function_bodies import code_of, find_changed_function
 from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
+from runner.impact.python_blocks import spans_in
 from runner.lazy_dataclass import dataclass
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
@@ -250,12 +251,20 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
 
 
 def list_small_changes(context: GateContext) -> Iterator[SmallChange]:
-    """The small changes to the code of a task, in the order in which they are tried."""
+    """The small changes to the code of a task, in the order in which they are tried.
+
+    None to a line that is known not to run: the coverage of a task tells of those.
+    """
     for one in context.changes:
         content = one.content
         if content is None or context.is_test(one.path) or is_left_out(one.path, content):
             continue
-        yield from find_small_changes(one.path, context.before(one.path), content)
+        spans = [
+            span for row in context.observed if row.path == one.path for span in spans_in(row.lines)
+        ]
+        for change in find_small_changes(one.path, context.before(one.path), content):
+            if not spans or any(first <= change.line <= last for first, last in spans):
+                yield change
 
 
 def _ask_about_small_changes(

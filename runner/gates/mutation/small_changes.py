@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.gates.coverage.lines import find_added_lines
 from runner.gates.left_out import only_tells
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
 from runner.lazy_dataclass import dataclass
@@ -65,9 +66,17 @@ class SmallChange:
 
 
 def find_small_changes(path: str, before: bytes | None, after: bytes) -> Iterator[SmallChange]:
-    """The small changes of the functions that a task changed, in turn: one of each first."""
+    """The small changes of the functions that a task changed, in turn: one of each first.
+
+    Those of the lines that it added come first: the others may be older than the task.
+    """
     found = find_changed_functions(path, before, after)
-    rows = zip_longest(*(_of_function(path, one, after) for one in found))
+    added = find_added_lines(before, after)
+    made = (
+        sorted(_of_function(path, one, after), key=lambda change: change.line not in added)
+        for one in found
+    )
+    rows = zip_longest(*made)
     seen: set[int] = set()  # functions may stand in each other
     for one in chain.from_iterable(rows):
         if one is not None and one.start not in seen:
