@@ -156,6 +156,8 @@ class WorkerPool:
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self.noted: Callable[[Happened], object] = self._inbox.put
         """Called in the coordinator's thread with its lane's check events; else they are news."""
+        self.batch_is_open: Callable[[], bool] = lambda: False
+        """Whether proven tasks wait for others, to run a test suite once for all."""
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]
@@ -185,6 +187,10 @@ class WorkerPool:
     def has_free_slot(self) -> bool:
         """Whether another task may start."""
         return bool(self._free)
+
+    def has_company(self) -> bool:
+        """Whether others work beside the one that asks, or wait for it; from any thread."""
+        return len(self._busy) > 1 or self.batch_is_open()
 
     def take_slot(self) -> int:
         """The number of a free slot, kept for the assignment that is started in it next."""
