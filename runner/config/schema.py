@@ -181,6 +181,7 @@ SHAPES: dict[str, Any] = {
     "Review": kinds.Review,
     "Rules": tuple[Rule, ...],
     "Seconds": kinds.Seconds,
+    "Wait": kinds.Wait,
     "SecretFormats": Annotated[tuple[SecretFormat, ...], Field(max_length=50)],
     "ServerAddress": Annotated[str, AfterValidator(kinds.server_address)],
     "Size": kinds.Size,

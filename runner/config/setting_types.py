@@ -259,6 +259,7 @@ def _amount(value: object) -> object:
 
 Whole = Annotated[PositiveInt, BeforeValidator(no_switch)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
+Wait = Annotated[float, Field(ge=0, le=3600), BeforeValidator(_seconds)]
 Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_switch)]
 Line = Annotated[str, AfterValidator(_one_line)]

@@ -177,6 +177,8 @@ class ProofSettings:
     """Requests that an OpenAPI contract tries per operation."""
     default_gates: bool = setting(True, COMMON)
     """Whether the gates that the repository declares about itself hold where none are set."""
+    gate_batch_seconds: float = setting(30, "Wait")
+    """How long proven tasks wait for others, to run a whole test suite once for all; 0: never."""
     red_first: str = setting("auto", "auto|always|never", COMMON)
     """Whether a test must fail without the change: `auto` (asks about new work of agents,
     commands and models), `always` (refuses) or `never`. A task's own Red first wins."""

@@ -57,6 +57,11 @@ def _unknown(_tree: str) -> None:
     """Without a scratch tree no other tree is known."""
 
 
+def _never() -> bool:
+    """Nobody lands together with what is proven alone."""
+    return False
+
+
 def _run_visible(_check: Check, _context: GateContext) -> None:
     """Without a store every contract is an ordinary test."""
 
@@ -210,6 +215,8 @@ class GateContext:
     """Whether a check before this one refuses already."""
     memory: ProofMemory | None = None
     """What passed in this run, for others that ask the same of the same tree."""
+    may_wait: Callable[[], bool] = _never
+    """Whether a whole test suite may run later, on the merged tree of several tasks."""
     prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible
     """Proves a held-out contract whose files the tree lacks; None where the tree has them."""
     ran: dict[str, CheckResult] = field(default_factory=dict)

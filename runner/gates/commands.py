@@ -13,16 +13,17 @@ from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, lenient_scripts, script_targets
 from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
-from runner.gates.check_run import stand_for, try_or_stand
+from runner.gates.check_run import stand_for, standing_key, try_or_stand
 from runner.gates.junit import TestOutcome
 from runner.gates.same_tests import find_same_contract
 from runner.gates.unopened_files import explain_unopened, keep_unopened
 from runner.lazy_pattern import regex
 from runner.model import Finding, Verdict
-from runner.model.work import UNREAD
+from runner.model.work import UNREAD, WAITS_FOR_BATCH
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.programs import program_of, without_bypass
+from runner.plan.shell.selection import runs_whole_suite
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
 from runner.text.foreign_documents import parse_json, parse_toml
@@ -216,10 +217,11 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
         return ()
     own = {gate.name for gate in task.gates}
     projects = (gate for gate in settings.gates_for(task.type) if gate.name not in own)
-    return tuple(_check(gate, task, settings) for gate in (*projects, *task.gates))
+    return tuple(make_gate_check(gate, task, settings) for gate in (*projects, *task.gates))
 
 
-def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
+def make_gate_check(gate: GateSpec, task: Task, settings: Settings) -> Check:
+    """Return the check that runs a gate within the limits of a task."""
     hard = gate.seconds or task.timeout or settings.seconds_for(gate)
     return Check(
         id=f"gate:{gate.name}",
@@ -251,7 +253,10 @@ def prove(check: Check, context: GateContext) -> Proved:
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
     same = find_same_contract(check, context)
-    trial = (stand_for(check, same, context) if same else None) or try_or_stand(check, context)
+    trial = stand_for(check, same, context) if same else None
+    if trial is None and _waits_for_batch(check, context):
+        return Proved(make_proof(check, Verdict.SKIPPED, WAITS_FOR_BATCH))
+    trial = trial or try_or_stand(check, context)
     keep_unopened(trial, context)
     if _nothing_to_check(trial, context):
         note = "nothing to check"
@@ -284,6 +289,32 @@ def _explain_skip(check: Check, context: GateContext) -> str:
     if reads is not None and not any(map(reads.search, paths)):
         return "none of the files it reads changed"
     return ""
+
+
+def _waits_for_batch(check: Check, context: GateContext) -> bool:
+    """Whether a gate runs later, on the merged tree of all tasks that land together.
+
+    Only a whole test suite of the project. A result that could not stand for other tasks, and a
+    change of what the suite runs, wait for nobody.
+    """
+    key = standing_key(check, context)
+    if key is None or context.memory is None or context.memory.find(key) or not context.changes:
+        return False
+    if context.refused or not _is_suite_of_project(check, context):
+        return False
+    started = _started_files(check, context)
+    for one in context.changes:
+        if _is_new(one, context) or _says_what_runs(one, check, started, context):
+            return False
+    return context.may_wait()
+
+
+def _is_suite_of_project(check: Check, context: GateContext) -> bool:
+    """Whether a gate is the project's, the same for all tasks, and a whole test suite."""
+    task, own = context.task, {gate.name for gate in context.task.gates}
+    gates = (gate for gate in context.settings.gates_for(task.type) if gate.name not in own)
+    plain = {f"gate:{gate.name}" for gate in gates if FILES not in gate.command}
+    return check.id in plain and runs_whole_suite(check.command)
 
 
 def _make_skipped_proof(check: Check, why: str) -> Proved:

@@ -197,6 +197,8 @@ class Verdict(StrEnum):
 
 UNREAD = "not run: "
 """How the note of a gate begins that a change need not pass: it runs with the whole, at the end."""
+WAITS_FOR_BATCH = f"{UNREAD}it runs once for all tasks that land together"
+"""The note on a gate that runs on the merged tree of several tasks."""
 CUT_OFF = "interrupted"
 """The note of a proof that was ended with the run, or with its task: it says nothing."""
 STANDS = "stands from "

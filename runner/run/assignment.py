@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         SecretLeased,
         SecretReturned,
     )
-    from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
+    from runner.model import Change, GateSpec, Outcome, ReviewMode, Task, TaskPlan
     from runner.model.work import AcceptanceRow
     from runner.process.base import Place, Sandbox
     from runner.repo.included_files import IncludedFiles
@@ -90,6 +90,8 @@ class Assignment:
     """Whether its contracts need not, either."""
     beneath: frozenset[str] = frozenset()
     """Tasks not DONE yet that this change stands on: their tests are run against it."""
+    gates: tuple[GateSpec, ...] = ()
+    """All that runs on `carried`, the changes of several tasks that passed all else."""
     rows: tuple[AcceptanceRow, ...] = ()
     """What was found of the acceptance items when `carried` landed before: the same bytes."""
     taken_back: tuple[Change, ...] = ()
@@ -264,6 +266,8 @@ class WorkerContext:
     held_out: HeldOutSite | None = None
     """Where held-out files lie; None on a worker that must not have them."""
     number: int = 0
+    has_company: Callable[[], bool] = lambda: False
+    """Whether other tasks may land together with the one in this slot."""
     of_commits: bool = True
     """Whether a base is a commit; a worker of a cluster knows trees alone."""
 

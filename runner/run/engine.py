@@ -82,6 +82,7 @@ class Engine:
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
         self.workers.permitter = self.settlement.questions.ask
+        self.workers.batch_is_open = self.settlement.batch.is_open
         self._hours = Timers(self.workers, self.settlement)
         self._hours.begin(self.run_until)
         with self.journal.gather():
@@ -187,10 +188,23 @@ class Engine:
         for id_ in self._hours.take_due():
             if self._is_pending(id_):
                 self._frontier.put(id_)
+        if self.workers.has_free_slot and self.settlement.batch.is_due:
+            self._run_batch()
+        self._start_all()
+        # Nobody else will land soon: what waits goes on at once.
+        while not self.workers.working and self.settlement.batch.may_run and not self._is_ending():
+            self._run_batch()
+            self._start_all()
+
+    def _start_all(self) -> None:
         while self._start_some():
             self._publish()
             self.journal.sync()
             self._hear_what_asks_nobody()
+
+    def _run_batch(self) -> None:
+        self.settlement.run_batch()
+        self._end_others()
 
     def _start_some(self) -> bool:
         """Start attempts, each journaled before it begins; return whether others may wait."""
@@ -311,13 +325,19 @@ class Engine:
 
     def _settle(self, task: Task, outcome: Outcome) -> None:
         self.claims.rest(task)
-        if not self.settlement.settle(task, outcome):
+        if self.settlement.settle(task, outcome):
+            self._end_others()
+        else:
             self._finish(task)
 
     def _finish(self, task: Task) -> None:
         self._end(task)
-        for parked in self.settlement.land_parked():
-            self._end(parked)
+        self._end_others()
+
+    def _end_others(self) -> None:
+        """End the tasks that landed, or failed, with another one."""
+        for other in self.settlement.land_parked():
+            self._end(other)
 
     def _end(self, task: Task) -> None:
         """A task's work came to its end: others may start."""

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
-from runner.model import Ending, Reason, ReviewMode
+from runner.model import Ending, Reason, ReviewMode, Verdict
 from runner.model.words import HELD_OUT_MISSING
-from runner.model.work import items_of, with_rows
+from runner.model.work import WAITS_FOR_BATCH, items_of, with_rows
 from runner.process.base import Command
 from runner.process.supervise import run
 from runner.process.tools import find_project_python
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """The outcome with what pipeline, review and proof say of it, one after the other."""
-    if not outcome.changes:
+    if not outcome.changes or assignment.gates:
         return _prove(assignment, site, outcome)
     context = make_write_context(assignment, site, outcome)
     with measure_stage(assignment, site, "write pipeline"):
@@ -155,6 +155,10 @@ def _too_little(
     if assignment.held_out and site.held_out is None:
         return None  # a worker elsewhere: what its proof lacks runs at home
     written = [change.path for change in outcome.changes]
+    # What waits lands only if it passes.
+    proofs = tuple(
+        replace(one, verdict=Verdict.PASS) if one.note == WAITS_FOR_BATCH else one for one in proofs
+    )
     return too_little(assignment.task, site.settings, assignment.author, proofs, written)
 
 

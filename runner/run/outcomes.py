@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, TaskFailed
 from runner.lazy_dataclass import dataclass
-from runner.model import Ending, Reason, ReviewMode
+from runner.model import Ending, Outcome, Reason, ReviewMode
 from runner.model.words import HELD_OUT
 from runner.run import permission_prompts, review
+from runner.run.assignment import Assignment
+from runner.run.landing.gate_batch import GateBatch
 from runner.run.landing.lander import (
     Conflict,
     Elsewhere,
@@ -34,14 +36,14 @@ from runner.run.review_queue import Question, ReviewOutcome, ReviewQueue, Withdr
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.config.settings import Settings
     from runner.journal.task_state import TaskState
-    from runner.model import Change, Finding, Outcome, Task
-    from runner.run.assignment import Assignment
+    from runner.model import Change, Finding, Task
     from runner.run.journal_writer import JournalWriter
-    from runner.run.landing.lander import Lander, Result
+    from runner.run.landing.gate_batch import BatchMember, BatchVerdict
+    from runner.run.landing.lander import Lander, Link, Result
     from runner.run.limits.deadlines import Deadline
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation
@@ -79,6 +81,10 @@ class OutcomeHandler:
     retries: Retries = field(init=False)
     context: ReviewQueue = field(init=False)
     """What a person at the terminal is asked, in its turn."""
+    batch: GateBatch = field(init=False)
+    """What waits for one run of a test suite."""
+    _ended: deque[Task] = field(default_factory=deque)
+    """Tasks that came to their end with another one."""
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -93,6 +99,7 @@ class OutcomeHandler:
             say=self.say,
         )
         self.context = ReviewQueue(self.review, self.preparation, self.retries)
+        self.batch = GateBatch(self.preparation, self.lander, self.settings)
 
     @property
     def questions(self) -> PermissionPrompts:
@@ -105,25 +112,40 @@ class OutcomeHandler:
         self.halted = True
 
     def next_again(self) -> Assignment | None:
-        """Work whose proof has to run again on a moved branch."""
+        """Work whose proof has to run again on a moved branch, or a test suite for a batch."""
         return self._again.popleft()[0] if self._again else None
 
     def put_aside(self) -> tuple[str, ...]:
         """The run ends: hold what has to be proven again, and give the tasks."""
-        put = [(assignment.task, outcome) for assignment, outcome in self._again]
+        again = [one for one in self._again if not one[0].gates]
+        put = [(assignment.task, outcome) for assignment, outcome in again]
         put += [(one.task, one.outcome) for one in self.turn.give_up()]
         self._again.clear()
+        batch = self.batch.give_up()
         unseen = self.context.take_all()
         for task, outcome in unseen:
             self.books.hold(task, outcome, review.HELD, WAITS_FOR_REVIEW)
         for task, outcome in put:
             self.books.hold(task, outcome, "conflict", "proven; lands with the next run")
+        for one in batch:
+            self._hold_waiting(one.task, one.outcome)
         self.books.drop_let_go()
-        return tuple(task.id for task, _ in (*put, *unseen))
+        waiting = (one.task.id for one in batch)
+        return (*(task.id for task, _ in (*put, *unseen)), *waiting)
+
+    def _hold_waiting(self, task: Task, outcome: Outcome) -> None:
+        """Keep what waits for a batch, where the run ends first."""
+        if outcome.ending is Ending.PASSED:
+            self.books.hold(task, outcome, "conflict", "its last gate runs with the next run")
+        else:
+            self.settle_interrupted(task)
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on."""
+        if self.batch.runs_at == task.id:
+            return self._settle_run(task, outcome)
         self.context.forget(task.id)
+        self.batch.forget(task.id)
         goes_on = self._settle(task, self.standing.join(outcome))
         if not goes_on:
             self._let_go(task)
@@ -135,10 +157,103 @@ class OutcomeHandler:
 
     def land_parked(self) -> Iterator[Task]:
         """Land what was parked and may go on; the tasks that came to their end."""
-        while (one := self.turn.next_parked()) is not None:
-            if not self._land(one.task, one.outcome, one.how):
-                self._let_go(one.task)
-                yield one.task
+        while (one := self.turn.next_parked() or self.batch.take_later()) is not None:
+            if one.outcome.ending is not Ending.PASSED:
+                self._prove_again(one.task, one.outcome, self.lander.head())
+            elif not self._land(one.task, one.outcome, one.how):
+                self._end(one.task)
+            yield from self._take_ended()
+        yield from self._take_ended()
+
+    def _end(self, task: Task) -> None:
+        self._let_go(task)
+        self._ended.append(task)
+
+    def _take_ended(self) -> Iterator[Task]:
+        while self._ended:
+            yield self._ended.popleft()
+
+    # --- batches ----------------------------------------------------------------------
+
+    def run_batch(self) -> None:
+        """Have the test suite run for those that wait; or land them, where none needs it."""
+        self._go_on(self.batch.request())
+
+    def _go_on(self, step: Assignment | BatchVerdict | None) -> None:
+        """Run the suite, or land what passed together and give the culprit what it found."""
+        match step:
+            case Assignment():
+                self._again.appendleft((step, Outcome(step.task.id, 0, Ending.WAITS, "", "")))
+            case (passed, culprit):
+                if passed:
+                    self._land_batch(passed)
+                if culprit is not None:
+                    outcome = self.context.settle_questions(culprit.task, culprit.outcome)
+                    if not self._settle_ending(culprit.task, outcome):
+                        self._end(culprit.task)
+
+    def _settle_run(self, task: Task, outcome: Outcome) -> bool:
+        """Hear how a test suite ended for a batch; the task in whose slot it ran still waits."""
+        own = self.batch.take_answer(outcome)
+        if own is None:
+            return True  # a task's own outcome that came twice
+        late, by_person = self.overdue.pop(task.id, None), task.id in self.cancelled
+        self.cancelled.discard(task.id)
+        self.books.record_finished(task, own)
+        step = self.batch.hear(outcome)
+        if late is not None:  # the time of the run is over
+            for one in self.batch.give_up():
+                self._hold_waiting(one.task, one.outcome)
+                self._end(one.task)
+        elif by_person and self.batch.withdraw(task.id):
+            self.books.block(task, own, Reason.REVIEW, CANCELLED)
+            self._end(task)
+        self._go_on(step)
+        return True
+
+    def _land_batch(self, members: Sequence[BatchMember]) -> None:
+        """Land all of them by one swap of the branch; where it moved, each is placed again."""
+        edited = [one for one in members if self._put_back_edited(one.task, one.outcome)]
+        landed = () if edited else self._land_chain(members)
+        if not landed:
+            self.batch.put_later(one for one in members if one not in edited)
+        for task, outcome, one in landed:
+            self.record_landed(task, outcome, one)
+            self._end(task)
+
+    def _land_chain(
+        self, members: Sequence[BatchMember]
+    ) -> tuple[tuple[Task, Outcome, Landed], ...]:
+        """How each member landed; empty where none did."""
+        links: list[Link] = []
+        try:
+            for task, outcome, how, _ in members:
+                parent = links[-1].commit if links else outcome.base
+                links.append(self.lander.link(task, outcome, parent, how))
+            result = self.lander.land_chain(links)
+        except RunnerError as error:
+            if self.journal.state.landing is None:
+                for task, outcome, *_ in members:
+                    self.books.hold(task, outcome, "cannot-land", error.message)
+            raise
+        if isinstance(result, Elsewhere):
+            self.say(result.message)
+            self.halt()
+        if not isinstance(result, Landed):
+            return ()
+        late = result.late
+        return tuple((one.task, one.outcome, Landed(one.commit, one.tree, late)) for one in links)
+
+    def _put_back_edited(self, task: Task, outcome: Outcome) -> bool:
+        """Whether a person asks for something else by now; then nothing of the old words lands."""
+        if not (words := self.edited(task)):
+            return False
+        self.books.close_writes(outcome, Fate.DROPPED)
+        self._put_back(task, outcome, words)
+        self._end(task)
+        return True
+
+    # --- one outcome ------------------------------------------------------------------
 
     def _settle(self, task: Task, outcome: Outcome) -> bool:
         late, by_person = self.overdue.pop(task.id, None), task.id in self.cancelled
@@ -157,6 +272,15 @@ class OutcomeHandler:
             return False
         outcome = self.preparation.require_held_out(task, outcome)
         outcome = self.context.settle_questions(task, outcome)
+        if outcome.ending is Ending.INTERRUPTED and late is not None:
+            self.retries.end(task, outcome, late)
+            return False
+        victims = regression.victims(outcome.findings)
+        if self.batch.delays(task, outcome, victims):
+            return True
+        return self._settle_ending(task, outcome)
+
+    def _settle_ending(self, task: Task, outcome: Outcome) -> bool:
         match outcome.ending:
             case Ending.PASSED:
                 return self._settle_passed(task, outcome)
@@ -167,8 +291,6 @@ class OutcomeHandler:
                 note = "; ".join(filter(None, (asked, WAITS_FOR_REVIEW)))
                 why = reason_of(outcome.questions)
                 self.books.hold(task, outcome, review.HELD, note, why)
-            case Ending.INTERRUPTED if late is not None:
-                self.retries.end(task, outcome, late)
             case Ending.INTERRUPTED:
                 self.settle_interrupted(task)
         return False
@@ -180,7 +302,8 @@ class OutcomeHandler:
         again = next((one for one in self._again if one[0].task.id == task.id), None)
         if again is not None:
             self._again.remove(again)
-        outcome = (
+            self.batch.forget(task.id)
+        outcome = self.batch.withdraw(task.id) or (
             again[1] if again else self.context.withdraw(task.id) or self.turn.withdraw(task.id)
         )
         if outcome is not None:
@@ -203,6 +326,8 @@ class OutcomeHandler:
 
     def settle_interrupted(self, task: Task) -> None:
         """An attempt was ended from outside: it counts for nothing."""
+        if self.batch.runs_at == task.id:  # its own work was put aside before
+            return
         self.books.record_interrupted(task)
         self.preparation.retry_held(task)
         self.books.drop_left(task.id)
@@ -311,15 +436,17 @@ class OutcomeHandler:
             self.books.close_writes(outcome, Fate.DROPPED)
             self._put_back(task, outcome, words)
             return False
-        match self._land_or_hold(task, outcome, how):
-            case Landed(commit, tree, late):
-                self.books.close_writes(outcome, Fate.LANDED, commit)
-                kept = f"kept your own {', '.join(late)}" if late else ""
-                note = "; ".join(filter(None, (kept, permission_prompts.note_on_done(outcome))))
-                self.preparation.forget_landed(task)
-                self.books.record_done(task, outcome, commit=commit, tree=tree, note=note)
-                if task.id in self.preparation.released:
-                    self.books.let_go(task.id)
+        result: Result | None
+        if self.batch.takes(task, outcome):
+            result = self.batch.join(task, outcome, how)
+        else:
+            result = self._land_or_hold(task, outcome, how)
+        match result:
+            case None:
+                self.turn.over(task.id)
+                return True
+            case Landed():
+                self.record_landed(task, outcome, result)
                 return False
             case Moved(base):
                 return self._prove_again(task, outcome, base)
@@ -328,6 +455,17 @@ class OutcomeHandler:
             case refusal:
                 self._hold_refused(task, outcome, refusal)
         return False
+
+    def record_landed(self, task: Task, outcome: Outcome, landed: Landed) -> None:
+        """Write down that a task is DONE with its commit."""
+        if landed.commit:
+            self.books.close_writes(outcome, Fate.LANDED, landed.commit)
+        kept = f"kept your own {', '.join(landed.late)}" if landed.late else ""
+        note = "; ".join(filter(None, (kept, permission_prompts.note_on_done(outcome))))
+        self.preparation.forget_landed(task)
+        self.books.record_done(task, outcome, commit=landed.commit, tree=landed.tree, note=note)
+        if task.id in self.preparation.released:
+            self.books.let_go(task.id)
 
     def _hold_refused(self, task: Task, outcome: Outcome, refusal: Result) -> None:
         """Keep proven work that may not land as things are."""
@@ -366,6 +504,7 @@ class OutcomeHandler:
     def _prove_again(self, task: Task, outcome: Outcome, base: str) -> bool:
         """The branch moved and nobody touched these files: the same bytes are proven there."""
         carried = self.preparation.make_carried(task, outcome.changes, base, outcome.attempt)
+        carried = self.batch.above(carried)
         self._again.append((self.standing.spare_tests(carried, outcome), outcome))
         self.turn.mark_overtaken(task.id)
         return True

@@ -154,6 +154,7 @@ class WorkerSetup:
             former=self._former,
             held_out=self._held_out_site(scratch.lender.who),
             number=number,
+            has_company=workers.has_company,
         )
 
     def _held_out_site(self, who: tuple[str, str]) -> HeldOutSite | None:

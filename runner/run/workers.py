@@ -144,6 +144,8 @@ class WorkerPool:
         # Not a Queue: a signal's handler puts into this one, perhaps while the same thread is about
         # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self.batch_is_open: Callable[[], bool] = lambda: False
+        """Whether proven tasks wait for others, to run a test suite once for all."""
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]
@@ -167,6 +169,10 @@ class WorkerPool:
     def has_free_slot(self) -> bool:
         """Whether another task may start."""
         return bool(self._free)
+
+    def has_company(self) -> bool:
+        """Whether others work beside the one that asks, or wait for it; from any thread."""
+        return len(self._busy) > 1 or self.batch_is_open()
 
     def take_slot(self) -> int:
         """The number of a free slot, kept for the assignment that is started in it next."""

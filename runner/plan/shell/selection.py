@@ -99,6 +99,11 @@ def selection_of(line: str) -> tuple[str, ...]:
     return tuple(option for words, tool in _test_commands(line) for option in _selects(words, tool))
 
 
+def runs_whole_suite(line: str) -> bool:
+    """Return whether a line runs tests, and leaves none of them out by its own words."""
+    return any(map(is_test_program, commands_of(line))) and not selection_of(line)
+
+
 _PYTEST_REPORTS = regex(
     r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
     r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"

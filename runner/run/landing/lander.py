@@ -11,7 +11,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
-from runner.repo.commit import commit_tree
+from runner.repo.commit import Commit, commit_tree
 from runner.repo.filtered import find_filtered
 from runner.repo.landed_commits import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
@@ -20,13 +20,12 @@ from runner.writes import safe_io
 from runner.writes.safe_io import sweep_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from runner.journal.events import Record
     from runner.model import Outcome, Task
     from runner.repo import remote
-    from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
@@ -78,6 +77,23 @@ class Made:
     commit: str
     tree: str
     parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A task's proven outcome, and its commit on the one before; a check has none of its own."""
+
+    task: Task
+    outcome: Outcome
+    how: str
+    commit: str
+    """The outcome's commit; the one before where it changed nothing."""
+    tree: str
+
+    @property
+    def own_commit(self) -> str:
+        """The task's commit, empty where it changed nothing."""
+        return self.commit if self.outcome.changes else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +170,9 @@ class Lander:
         """
         self.catch_up()
         head = self.repository.head()
-        try:
-            outcome = self.with_held_out(task, outcome, head.commit or "")
-        except MissingFilesError as error:
-            return Unavailable(f"{error.message}: {error.hint}")
-        refusal = self.refusal(head, outcome)
-        if refusal is not None:
+        if (refusal := self.find_refusal(task, outcome, head.commit or "")) is not None:
             return refusal
+        outcome = self.with_held_out(task, outcome, head.commit or "")
         # The objects are durable before the journal names them, and the journal before the branch
         # moves: at each instant what is named by the next step is there already.
         commit = self.commit(task, outcome, head.commit, review)
@@ -180,6 +192,88 @@ class Lander:
         return self._refusal(self.repository.head(), outcome) or Moved(
             self.repository.head().commit or ""
         )
+
+    def link(self, task: Task, outcome: Outcome, parent: str, how: str) -> Link:
+        """Make the commit of a member of a chain; it is on no branch yet."""
+        if not outcome.changes:
+            return Link(task, outcome, how, parent, outcome.tree)
+        outcome = self.with_held_out(task, outcome, parent)
+        made = self.commit(task, outcome, parent or None, how)
+        return Link(task, outcome, how, made.sha, made.tree)
+
+    def land_chain(self, links: Sequence[Link]) -> Result:
+        """Swap the branch to the last commit, then write the files of all of them.
+
+        The journal's `task.landing` is about the last commit, from the head of before. After a
+        crash it is completed as any other landing; the members before it are found by their
+        trailers.
+        """
+        self.catch_up()
+        head = self.repository.head()
+        tip = next(one for one in reversed(links) if one.outcome.changes)
+        changes = self.diff(head.commit or "", tip.commit)
+        together = replace(tip.outcome, base=links[0].outcome.base, changes=changes)
+        refusal = self.refusal(head, together)
+        if refusal is not None:
+            return refusal
+        if (head.commit or "") != together.base:  # by documents alone: the commits stand elsewhere
+            return Moved(head.commit or "")
+        paths = tuple(change.path for change in changes)
+        commit = Commit(tip.commit, tip.tree, head.commit)
+        attempt = tip.outcome.attempt
+        with prepare_index(self.repository, head, paths, head.commit, tip.commit) as index:
+            self.note_landing(tip.task.id, attempt, commit, paths, tip.how, index)
+            try:
+                moved = move_branch(self.repository, head, tip.commit, index=index)
+            except remote.PublishError as error:
+                return Elsewhere(error.message)
+            if not moved:
+                return Moved(self.repository.head().commit or "")
+            self._note_landed(one for one in links if one.own_commit and one is not tip)
+            made = Made(tip.commit, tip.tree, head.commit)
+            own = tuple(change.path for change in tip.outcome.changes)
+            return self.finish(tip.task.id, attempt, made, changes, own, index)
+
+    def _note_landed(self, before: Iterable[Link]) -> None:
+        """Say of the members before the tip that they landed.
+
+        The open landing bears the tip's name: as long as that is open a crash is completed with all
+        of them (`note_members`).
+        """
+        for one in before:
+            paths = tuple(change.path for change in one.outcome.changes)
+            landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
+            attempt = one.outcome.attempt
+            self.journal.note(landed, task=one.task.id, attempt=attempt, durable=True)
+
+    # --- beside the branch ------------------------------------------------------------
+
+    def head(self) -> str:
+        """The commit that the next landing stands on; empty before the first one."""
+        self.catch_up()
+        return self.repository.head().commit or ""
+
+    def propose(self, outcome: Outcome) -> str:
+        """Make a commit of a proposal on its base, on no branch and unsigned."""
+        made = (self.repository, outcome.base or None, outcome.changes, "a proposal")
+        return commit_tree(*made, sign=False).sha
+
+    def find_refusal(self, task: Task, outcome: Outcome, tip: str) -> Refusal | None:
+        """Why an outcome could not land, were the branch at `tip`."""
+        try:
+            whole = self.with_held_out(task, outcome, tip)
+        except MissingFilesError as error:
+            return Unavailable(f"{error.message}: {error.hint}")
+        return self.refusal(replace(self.repository.head(), commit=tip or None), whole)
+
+    def find_moved(self, base: str, tip: str) -> frozenset[str]:
+        """The paths in which two commits differ, but for the runner's documents."""
+        changed = self.repository.diff_trees(base or None, tip)
+        return frozenset(one.path for one in changed) - self.own_documents
+
+    def diff(self, base: str, commit: str) -> tuple[Change, ...]:
+        """The changes from one commit to another, with their bytes."""
+        return changes_between(self.repository, base or None, commit)
 
     def with_held_out(self, task: Task, outcome: Outcome, base: str) -> Outcome:
         """The outcome with the held-out files of its task, which no attempt has seen.

@@ -75,7 +75,8 @@ class Timers:
         """
         if upkeep is not None:
             upkeep = max(upkeep, effects.monotonic() + _SECOND)
-        wanted = (self._deadlines.first, self.backoff.first, upkeep)
+        batch = self.settlement.batch.due_at
+        wanted = (self._deadlines.first, self.backoff.first, upkeep, batch)
         times = [at for at in wanted if at is not None]
         seconds = max(0.0, min(times) - effects.monotonic()) if times else None
         message = self.workers.wait(seconds)

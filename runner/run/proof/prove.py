@@ -7,14 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.gates import shim
+from runner.gates import commands, shim
 from runner.gates.base import ChangeOrigin, GateContext
 from runner.gates.check_run import standing_key
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
-from runner.gates.registry import checks_of, prove_all
+from runner.gates.registry import checks_of, prove_all, together
 from runner.gates.regression import Helper, prove_others
+from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
+from runner.model import ReviewMode
 from runner.plan.proofs import find_examples
 from runner.plan.shell.shell_commands import starts_no_program
 from runner.run.proof.stages import count_named, tell_stage
@@ -42,6 +44,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
     ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
     if ran_something and outcome.changes:
         site.lay_out(assignment.base, outcome.changes)
+    if assignment.gates:
+        return _prove_gates(assignment, site, outcome)
     context = replace(make_gate_context(assignment, site, outcome), former=site.former(assignment))
 
     def tell(event: Happening) -> None:
@@ -83,6 +87,20 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
         findings=(*own.findings, *others.findings),
         observed=(*own.observed, *others.observed),
     )
+
+
+def _prove_gates(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
+    """Run only some gates, on the changes of several tasks of which each has passed all else."""
+    context, proved = make_gate_context(assignment, site, outcome), []
+    for gate in assignment.gates:
+        check = commands.make_gate_check(gate, assignment.task, site.settings)
+        started = GateStarted(gate=check.id, command=redact(check.command))
+        site.workers.report(assignment.task.id, assignment.attempt, started)
+        proved.append(commands.prove(check, context))
+        if (proof := proved[-1].proof) is not None:
+            completed = GateCompleted(proof=proof)
+            site.workers.report(assignment.task.id, assignment.attempt, completed)
+    return together(proved)
 
 
 def weigh_own(own: TaskProof, context: GateContext, site: WorkerContext) -> TaskProof:
@@ -184,6 +202,7 @@ def make_context(
         kept=site.kept,
         find_differing=site.scratch.find_differing,
         memory=site.memory,
+        may_wait=partial(_may_wait, assignment, site),
         origin=ChangeOrigin(
             reviewed=assignment.reviewed,
             by_person=assignment.by_person,
@@ -193,6 +212,17 @@ def make_context(
         ),
         prove_held_out=partial(site.prove_stored, assignment.base),
     )
+
+
+def _may_wait(assignment: Assignment, site: WorkerContext) -> bool:
+    """Whether a test suite may run later, for several tasks that pass tests of their own.
+
+    What somebody reviews is proven before.
+    """
+    builds = assignment.mode is Mode.EXECUTE and not (assignment.is_partial or assignment.gates)
+    waits = site.settings.proof.gate_batch_seconds > 0 and site.has_company()
+    unseen = assignment.review is ReviewMode.OFF
+    return builds and waits and unseen and bool(assignment.task.test_contracts)
 
 
 def _starts_no_program(assignment: Assignment, site: WorkerContext) -> bool:

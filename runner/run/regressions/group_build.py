@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import TaskLanded
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, Status, digest_of
-from runner.repo.commit import Commit
-from runner.repo.remote import PublishError
-from runner.run import permission_prompts
-from runner.run.landing.git_locks import move_branch, prepare_index
-from runner.run.landing.lander import Elsewhere, Landed, Made, Moved, changes_between
+from runner.run.landing.lander import Landed, Moved, changes_between
 from runner.run.landing.moved_branch import put_back
 from runner.run.limits.retries import CANCELLED
 from runner.run.regressions import regression
@@ -31,83 +26,10 @@ if TYPE_CHECKING:
 
     from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment
-    from runner.run.landing.lander import Lander, Result
+    from runner.run.landing.lander import Lander, Link
     from runner.run.limits.timers import Timers
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A task's proven outcome, and its commit on the one before; a check has none of its own."""
-
-    task: Task
-    outcome: Outcome
-    how: str
-    commit: str
-    """The outcome's commit; the one before where it changed nothing."""
-    tree: str
-
-    @property
-    def own_commit(self) -> str:
-        """The task's commit, empty where it changed nothing."""
-        return self.commit if self.outcome.changes else ""
-
-
-def link(lander: Lander, task: Task, outcome: Outcome, parent: str, how: str) -> Link:
-    """Make a member's commit; it is on no branch yet."""
-    if not outcome.changes:
-        return Link(task, outcome, how, parent, outcome.tree)
-    outcome = lander.with_held_out(task, outcome, parent)
-    made = lander.commit(task, outcome, parent or None, how)
-    return Link(task, outcome, how, made.sha, made.tree)
-
-
-def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
-    """Swap the branch to the last commit, then write the files of all of them.
-
-    The journal's `task.landing` is about the last commit, from the head of before. After a crash
-    it is completed as any other landing; the members before it are found by their trailers.
-    """
-    lander.catch_up()
-    head = lander.repository.head()
-    tip = next(one for one in reversed(links) if one.outcome.changes)
-    changes = changes_between(lander.repository, head.commit, tip.commit)
-    together = replace(tip.outcome, base=links[0].outcome.base, changes=changes)
-    refusal = lander.refusal(head, together)
-    if refusal is not None:
-        return refusal
-    if (head.commit or "") != together.base:  # by documents alone, yet the commits stand elsewhere
-        return Moved(head.commit or "")
-    paths = tuple(change.path for change in changes)
-    commit = Commit(tip.commit, tip.tree, head.commit)
-    attempt = tip.outcome.attempt
-    with prepare_index(lander.repository, head, paths, head.commit, tip.commit) as index:
-        lander.note_landing(tip.task.id, attempt, commit, paths, tip.how, index)
-        try:
-            moved = move_branch(lander.repository, head, tip.commit, index=index)
-        except PublishError as error:
-            return Elsewhere(error.message)
-        if not moved:
-            return Moved(lander.repository.head().commit or "")
-        _note_members(lander, links, tip)
-        made = Made(tip.commit, tip.tree, head.commit)
-        own = tuple(change.path for change in tip.outcome.changes)
-        return lander.finish(tip.task.id, attempt, made, changes, own, index)
-
-
-def _note_members(lander: Lander, links: Sequence[Link], tip: Link) -> None:
-    """Say of the members before the tip that they landed.
-
-    The open landing bears the tip's name: as long as that is open a crash is completed with all of
-    them (`note_members`).
-    """
-    for one in links:
-        if one.own_commit and one is not tip:
-            paths = tuple(change.path for change in one.outcome.changes)
-            landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
-            attempt = one.outcome.attempt
-            lander.journal.note(landed, task=one.task.id, attempt=attempt, durable=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +94,7 @@ class GroupBuild:
                 return False
             if edited := self._find_edited(group):  # a person asks for something else by now
                 return self._put_back(group[0], chain, findings, edited)
-            match land_chain(self.lander, chain):
+            match self.lander.land_chain(chain):
                 case Landed() as landed:
                     self._finish(chain, landed)
                     return True
@@ -193,7 +115,7 @@ class GroupBuild:
         for position, task in enumerate(group):
             outcome, how, why = self._member(group, position, base)
             if outcome.ending is Ending.PASSED:
-                links.append(link(self.lander, task, outcome, base, how))
+                links.append(self.lander.link(task, outcome, base, how))
                 base = links[-1].commit
                 if self._find_edited(group):
                     return links
@@ -352,17 +274,12 @@ class GroupBuild:
                 books.record_interrupted(task)
 
     def _finish(self, chain: Sequence[Link], landed: Landed) -> None:
-        books = self.settlement.books
         for one in chain:
-            note = f"kept your own {', '.join(landed.late)}" if landed.late else ""
-            commit = one.own_commit
-            if commit:
-                books.close_writes(one.outcome, Fate.LANDED, commit)
-            note = "; ".join(filter(None, (note, permission_prompts.note_on_done(one.outcome))))
             waited = one.task.id in self.preparation.held or one is chain[0]
-            books.record_done(one.task, one.outcome, commit=commit, tree=one.tree, note=note)
+            own = Landed(one.own_commit, one.tree, landed.late)
+            self.settlement.record_landed(one.task, one.outcome, own)
             if waited:
-                books.let_go(one.task.id)
+                self.settlement.books.let_go(one.task.id)
 
 
 def _words(refused: object) -> str:

@@ -19,6 +19,7 @@ from runner.model import (
     Verdict,
     digest_of,
 )
+from runner.model.work import WAITS_FOR_BATCH
 from runner.run.resource_locks import find_collision
 from runner.run.workers import Asking, Finished, Happened, Interrupted, Tracing
 
@@ -37,6 +38,8 @@ FATES = {
     "overload": 4,
     "unreadable": 3,
 }
+NOT_OF_SUITES = frozenset({"asks", "traces", "overload", "unreadable", "late", "twice"})
+"""What happens to implementers, or on a cluster, and never to a test suite of several tasks."""
 FAILURES = {"overload": Failure.TRANSIENT, "unreadable": Failure.SEMANTIC}
 
 
@@ -86,6 +89,8 @@ class SimulatedCrew:
         self._busy[assignment.task.id] = (slot, assignment)
         rng = self.world.rng
         fate = "pass" if self.world.calm else rng.choices([*FATES], [*FATES.values()])[0]
+        if assignment.gates and fate in NOT_OF_SUITES:
+            fate = "pass"
         seconds = rng.lognormvariate(1.0, 0.8)
         if rng.random() < 0.4:
             self._at(seconds * rng.choice((0.5, 1.5)), "tell", assignment)  # or after its end
@@ -181,7 +186,11 @@ class SimulatedCrew:
         failed = fate in ("fail", "blocked", *FAILURES)
         ending = Ending.FAILED if failed else Ending.PASSED
         ending = Ending.BLOCKED if fate == "blocked" else ending
-        verdict = {"flaky": Verdict.FLAKY, "fail": Verdict.FAIL}.get(fate, Verdict.PASS)
+        proofs = () if assignment.stands else (a_proof(verdict_of(fate)),)
+        if world.has_suite and not failed and not assignment.gates and len(self._busy) > 1:
+            proofs += (replace(a_gate(Verdict.SKIPPED), note=WAITS_FOR_BATCH),)
+        if assignment.gates and ending is not Ending.BLOCKED:
+            proofs = (a_gate(verdict_of(fate)),)
         return Outcome(
             task=task.id,
             attempt=assignment.attempt,
@@ -190,7 +199,7 @@ class SimulatedCrew:
             tree=digest_of(f"{task.id} {assignment.attempt}".encode())[-40:],
             changes=changes,
             findings=(Finding("TC-001", "it failed"),) if failed else (),
-            proofs=() if assignment.stands else (a_proof(verdict),),
+            proofs=proofs,
             reason=Reason.TOOL if fate == "blocked" else None,
             seconds=round(seconds, 3),
             failure=FAILURES.get(fate),
@@ -216,6 +225,14 @@ class SimulatedCrew:
                 if one.name == name
             )
             assert used <= there, f"{used:g} {name} are used, and there are {there:g}"
+
+
+def verdict_of(fate):
+    return {"flaky": Verdict.FLAKY, "fail": Verdict.FAIL}.get(fate, Verdict.PASS)
+
+
+def a_gate(verdict):
+    return replace(a_proof(verdict), id="gate:tests", kind="gate")
 
 
 def a_proof(verdict):

@@ -15,7 +15,7 @@ from runner.journal.events import TaskApproved, WriteReviewed
 from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.journal.state import RunState
-from runner.model import Resource, Status, digest_of
+from runner.model import GateSpec, Resource, Status, digest_of
 from runner.plan.document import read_plan as really_read_plan
 from runner.plan.graph import TaskGraph
 from runner.plan.patterns import PatternIndex
@@ -78,7 +78,7 @@ class Simulation:
 
     def __init__(self, seed, root):
         self.seed, self.root = seed, root
-        self.world = World(root, Random(seed))
+        self.world = World(root, Random(seed), has_suite=seed % 4 == 3)
         self.world.plan.write_text(a_random_plan(self.world.rng))
         (root / "FILE_OWNERSHIP_MAP.md").write_text(a_random_map(self.world.rng))
         self.world.head = self.world.commit({})
@@ -101,7 +101,10 @@ class Simulation:
 
     def _run(self, journal, named):
         world = self.world
-        settings = settings_of(jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST)
+        gates = (GateSpec("tests", "true"),) if world.has_suite else ()
+        settings = settings_of(
+            jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST, gates=gates
+        )
         text = world.plan.read_bytes()
         plan = read_plan(text, PLAN)
         tasks = {task.id: task for task in plan.tasks}

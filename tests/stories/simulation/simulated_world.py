@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of
-from runner.run.landing.lander import Conflict, Elsewhere, FilesInTheWay, Landed, Moved
+from runner.run.landing.lander import Conflict, Elsewhere, FilesInTheWay, Landed, Link, Moved
 from runner.writes import safe_io
 
 PLAN = "TASK-GRAPH.md"
@@ -20,6 +20,8 @@ class World:
     rng: object
     calm: bool = False
     """Whether nothing goes wrong any more, and nobody meddles."""
+    has_suite: bool = False
+    """Whether a test suite of the project runs once for tasks that land together."""
     now: float = 0.0
     ref: str = MAIN
     trees: dict = field(default_factory=dict)
@@ -49,20 +51,21 @@ class World:
 
     # --- git ---
 
-    def commit(self, files):
-        """A commit on the head; None takes a file away."""
-        tree = {**self.trees.get(self.head, {}), **files}
+    def commit(self, files, parent=None):
+        """A commit on the head, or on another one; None takes a file away."""
+        parent = self.head if parent is None else parent
+        tree = {**self.trees.get(parent, {}), **files}
         sha = f"{len(self.trees) + 1:040x}"
         self.trees[sha] = {path: content for path, content in tree.items() if content is not None}
-        self.parents[sha] = self.head
+        self.parents[sha] = parent
         return sha
 
     def blob(self, commit, path):
         return self.trees.get(commit, {}).get(path)
 
-    def changed_since(self, base):
-        """Paths that differ between a commit and the head."""
-        old, new = self.trees.get(base, {}), self.trees.get(self.head, {})
+    def changed_since(self, base, until=None):
+        """Paths that differ between a commit and the head, or another commit."""
+        old, new = self.trees.get(base, {}), self.trees.get(until or self.head, {})
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
     def reaches(self, commit):
@@ -141,42 +144,68 @@ class PaperLander:
         return self.world
 
     def land(self, task, outcome, review):
-        refusal = self._refusal(outcome)
-        if refusal is not None:
-            return refusal
-        world = self.world
-        paths = tuple(change.path for change in outcome.changes)
-        parent = world.head
-        sha = world.commit({change.path: change.content for change in outcome.changes})
-        tree = f"{int(sha, 16) + 0xF000:040x}"
-        self.journal.note(
-            TaskLanding(tree=tree, parent=parent, commit=sha, paths=paths, review=review),
-            task=task.id,
-            attempt=outcome.attempt,
-            durable=True,
-        )
-        world.head = sha
-        world.landings.append((task.id, task.spec.what, sha))
-        late = tuple(one.path for one in safe_io.place(world.root, outcome.changes))
-        self.journal.note(
-            TaskLanded(commit=sha, tree=tree, paths=paths, late=late),
-            task=task.id,
-            attempt=outcome.attempt,
-            durable=True,
-        )
-        return Landed(sha, tree, late)
+        refusal = self.find_refusal(task, outcome, self.world.head)
+        return refusal or self.land_chain([self.link(task, outcome, self.world.head, review)])
 
-    def _refusal(self, outcome):
+    def land_chain(self, links):
+        world, landed = self.world, []
+        for one in links:
+            refusal = self.find_refusal(one.task, one.outcome, world.head)
+            if refusal is not None and one is links[0]:
+                return refusal
+            landed.append(self._land_one(one))
+        late = tuple(path for one in landed for path in one.late)
+        return Landed(landed[-1].commit, landed[-1].tree, late)
+
+    def _land_one(self, link):
+        world, outcome, sha = self.world, link.outcome, link.commit
+        paths = tuple(change.path for change in outcome.changes)
+        landing = TaskLanding(
+            tree=link.tree, parent=world.head, commit=sha, paths=paths, review=link.how
+        )
+        about = {"task": link.task.id, "attempt": outcome.attempt, "durable": True}
+        self.journal.note(landing, **about)
+        world.head = sha
+        world.landings.append((link.task.id, link.task.spec.what, sha))
+        late = tuple(one.path for one in safe_io.place(world.root, outcome.changes))
+        landed = TaskLanded(commit=sha, tree=link.tree, paths=paths, late=late)
+        self.journal.note(landed, **about)
+        return Landed(sha, link.tree, late)
+
+    def link(self, task, outcome, parent, how):
+        sha = self.propose(outcome, parent)
+        return Link(task, outcome, how, sha, f"{int(sha, 16) + 0xF000:040x}")
+
+    def propose(self, outcome, parent=None):
+        files = {change.path: change.content for change in outcome.changes}
+        return self.world.commit(files, outcome.base if parent is None else parent)
+
+    def head(self):
+        return self.world.head
+
+    def find_moved(self, base, tip):
+        return self.world.changed_since(base, tip)
+
+    def diff(self, base, commit):
+        old, new, changes = self.world.trees[base], self.world.trees[commit], []
+        for path in sorted(self.find_moved(base, commit)):
+            before, after = old.get(path), new.get(path)
+            action = Action.CREATE if before is None else Action.MODIFY
+            digests = [None if one is None else digest_of(one) for one in (before, after)]
+            changes.append(Change(path, action, 0o100644, *digests, after))
+        return tuple(changes)
+
+    def find_refusal(self, _task, outcome, tip):
         world = self.world
         if world.ref != MAIN:
             return Elsewhere("the run began on main; HEAD is now other")
-        if world.head != outcome.base:
-            moved = world.changed_since(outcome.base)
+        if tip != outcome.base:
+            moved = world.changed_since(outcome.base, tip)
             both = tuple(one.path for one in outcome.changes if one.path in moved)
             if both:
-                return Conflict(world.head, both)
+                return Conflict(tip, both)
             if moved and outcome.proofs:
-                return Moved(world.head)
+                return Moved(tip)
         blocked = safe_io.in_the_way(world.root, outcome.changes)
         return FilesInTheWay(blocked) if blocked else None
 
